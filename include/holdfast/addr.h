@@ -1,0 +1,41 @@
+/* Transport addresses as values (base floor); no socket is touched. Pure; any thread. */
+#ifndef HOLDFAST_ADDR_H
+#define HOLDFAST_ADDR_H
+
+#include "writer.h"
+
+enum hf_transport { HF_UDP, HF_TCP, HF_TLS, HF_WS, HF_WSS, HF_TRANSPORTS };
+#define HF_TRANSPORT_BIT(t) (1u << (t))
+
+struct hf_addr {
+	uint8_t family;  /* 0 none, 4, 6 */
+	uint8_t spare;
+	uint16_t port;   /* host order */
+	uint32_t scope;  /* IPv6 scope id, else 0 */
+	uint8_t ip[16];  /* network order; IPv4 in the first four, the rest zero */
+};
+
+static inline size_t hf_addr_ip_len(const struct hf_addr *a) { return a->family == 6 ? 16 : a->family == 4 ? 4 : 0; }
+static inline struct hf_bytes hf_addr_ip(const struct hf_addr *a) { return hf_bytes_of(a->ip, hf_addr_ip_len(a)); }
+/* Address and port equal / address alone equal. */
+bool hf_addr_eq(const struct hf_addr *a, const struct hf_addr *b);
+bool hf_addr_ip_eq(const struct hf_addr *a, const struct hf_addr *b);
+bool hf_addr_is_any(const struct hf_addr *a);
+/* An IPv4-mapped IPv6 address becomes the IPv4 address. */
+void hf_addr_unmap(struct hf_addr *a);
+
+/* "192.0.2.1", "192.0.2.1:5060", "[2001:db8::1]", "[2001:db8::1]:5060", "2001:db8::1"; a missing port leaves `port` at default_port.
+ * HF_EINVAL: not an address literal; HF_ERANGE: a port outside 0..65535. */
+enum hf_err hf_addr_read(struct hf_bytes text, uint16_t default_port, struct hf_addr *out) HF_MUST_USE;
+/* The address alone, IPv6 with (brackets) or without. */
+enum hf_err hf_addr_read_ip(struct hf_bytes text, struct hf_addr *out) HF_MUST_USE;
+void hf_w_addr(struct hf_writer *w, const struct hf_addr *a);          /* 192.0.2.1:5060, [2001:db8::1]:5060 */
+void hf_w_ip(struct hf_writer *w, const struct hf_addr *a, bool brackets);
+
+/* "udp", "tcp", "tls", "ws", "wss". */
+const char *hf_transport_name(enum hf_transport t);
+/* False when there is no such transport; without case. */
+bool hf_transport_read(struct hf_bytes text, enum hf_transport *out) HF_MUST_USE;
+static inline bool hf_transport_is_stream(enum hf_transport t) { return t != HF_UDP; }
+
+#endif

@@ -1,0 +1,12 @@
+/* The clocks (base floor). Only net and app read them; everything below takes times as arguments. */
+#ifndef HOLDFAST_CLOCK_H
+#define HOLDFAST_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds of CLOCK_MONOTONIC; never 0. */
+uint64_t hf_clock_ms(void);
+/* Fills n octets from the system's generator; ends the process when there is none. */
+void hf_random(void *p, unsigned n);
+
+#endif

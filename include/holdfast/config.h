@@ -1,0 +1,102 @@
+/* The configuration: INI text -> checked, passive structs (config floor; knows no socket and no engine). DESIGN 7.
+ * Everything that a struct hf_conf points to is owned by it and freed with it. Immutable once loaded: any thread may read. */
+#ifndef HOLDFAST_CONFIG_H
+#define HOLDFAST_CONFIG_H
+
+#include "front.h"
+
+struct hf_conf_gateway {
+	uint64_t workers;             /* 0 = auto: one a core */
+	struct hf_bytes state_dir, run_dir, cluster_secret_file, admin_socket, user;
+	uint64_t letter_box;          /* octets a worker */
+	uint64_t log_level;           /* enum hf_level */
+	uint64_t log_to;              /* 0 stderr, 1 syslog */
+	bool log_identities;
+	bool admin_off;               /* admin-socket = off */
+	uint64_t max_flows;           /* open flows, all workers */
+	uint64_t max_holds;           /* held datagrams a worker */
+};
+
+struct hf_conf_server {
+	char name[64], was[64];       /* NUL-terminated */
+	struct hf_addr addr;
+	enum hf_transport transport;
+	uint32_t weight, max_sessions;
+	unsigned line;
+};
+
+struct hf_conf_pool {
+	char name[64];
+	const struct hf_front *front; /* of the services that use it; NULL: none does */
+	uint64_t affinity;            /* enum hf_mode order: auto, table, hash, none */
+	uint64_t hash;                /* carp, ring, maglev, modulo */
+	uint64_t balance;             /* hash, least-sessions, round-robin, random */
+	uint64_t fallback;            /* least-sessions, round-robin, source */
+	uint64_t load_factor;         /* milli, 0 = off */
+	uint64_t slots;               /* bits */
+	uint64_t max_entries;
+	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
+	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
+	uint64_t dial_timeout;
+	const struct hf_conf_server *servers;
+	unsigned n_servers;
+	unsigned line;
+};
+
+struct hf_conf_listen {
+	enum hf_transport transport;
+	struct hf_addr addr;
+	bool inside;
+	struct hf_bytes advertise;
+	unsigned line;
+};
+
+struct hf_conf_service {
+	char name[64];
+	const struct hf_front *front;
+	const struct hf_conf_pool *pool;
+	const struct hf_conf_listen *listens;
+	unsigned n_listens;
+	uint64_t handshake_timeout;   /* ms, from accept to the end of the opening */
+	uint64_t receive_buffer;      /* SO_RCVBUF of datagram listeners; 0 = the system's */
+	void *front_conf;             /* front->conf_size octets, filled and checked */
+	unsigned line;
+};
+
+struct hf_conf {
+	char *path;
+	struct hf_conf_gateway gateway;
+	const struct hf_conf_pool *pools;
+	unsigned n_pools;
+	const struct hf_conf_service *services;
+	unsigned n_services;
+};
+
+/* One finding a line: "FILE:LINE: TEXT"; lines in the order of the file. */
+struct hf_findings {
+	struct hf_finding { unsigned line; bool error; char text[256]; } *list;
+	unsigned n, cap, errors;
+};
+void hf_findings_free(struct hf_findings *f);
+
+/* Reads and checks a file; all findings are listed, warnings too. HF_OK: *out is whole (f->errors == 0). HF_EIO: the file cannot be read (a finding says why). */
+enum hf_err hf_conf_load(const char *path, struct hf_conf **out, struct hf_findings *f) HF_MUST_USE;
+/* The same from text. */
+enum hf_err hf_conf_parse(const char *path, struct hf_bytes text, struct hf_conf **out, struct hf_findings *f) HF_MUST_USE;
+void hf_conf_free(struct hf_conf *c);
+
+/* May `next` replace `now` by a reload? Options of class RESTART that differ are findings (errors). */
+enum hf_err hf_conf_may_reload(const struct hf_conf *now, const struct hf_conf *next, struct hf_findings *f) HF_MUST_USE;
+
+/* Every option with its help, range and default, as an INI file that is itself valid (--print-config). */
+void hf_conf_print(void (*line)(void *arg, const char *text), void *arg);
+
+/* The cluster secret (DESIGN 7): `hash HEX` and one or two `sign HEX` lines. A missing file is made, mode 0600, when `make` is set.
+ * On failure `why` says file, line and what to do. Fills hash_key, sign, n_sign of site. */
+enum hf_err hf_secret_load(const char *path, bool make, struct hf_site *site, struct hf_writer *why) HF_MUST_USE;
+
+/* Where run-dir and admin-socket are when the file does not say (into buf): $RUNTIME_DIRECTORY, else /dev/shm/holdfast-UID-HASH of state-dir's path. */
+void hf_conf_run_dir(const struct hf_conf_gateway *g, char *buf, size_t n);
+void hf_conf_admin_socket(const struct hf_conf_gateway *g, char *buf, size_t n);
+
+#endif

@@ -1,0 +1,164 @@
+/* The affinity engine: one a pool. It knows no socket, protocol, file or clock (DESIGN 3, ENGINE c.2 to c.5).
+ *
+ * It answers "which server, and why" for a fingerprint, remembers sessions in entries of 12 octets that name their server,
+ * and changes the pool without moving a live session. Servers are known by name for ever; inside by an id 1..HF_SERVERS_MAX.
+ *
+ * Threads: choose, learn, where and the views may be called by any thread at once. apply, mark, weigh, tick and sweep
+ * belong to one control thread. Times are milliseconds of a monotonic clock, given by the caller, never going back. */
+#ifndef HOLDFAST_ENGINE_H
+#define HOLDFAST_ENGINE_H
+
+#include "affinity.h"
+
+#define HF_SERVERS_MAX 4096 /* members a pool, removed ones that still hold sessions included (an id has 14 bits) */
+#define HF_NAME_MAX 63
+#define HF_NO_SERVER 0
+
+enum hf_mode { HF_MODE_AUTO, HF_MODE_TABLE, HF_MODE_HASH, HF_MODE_NONE };
+enum hf_method { HF_METHOD_CARP };
+enum hf_balance { HF_BALANCE_HASH };
+enum hf_fallback { HF_FALLBACK_LEAST, HF_FALLBACK_ROUND_ROBIN, HF_FALLBACK_SOURCE };
+
+struct hf_engine_conf {
+	uint8_t hash_key[16];
+	enum hf_mode mode;
+	enum hf_method method;
+	unsigned slot_bits;         /* 16..20 */
+	uint32_t load_factor_milli; /* 1000..10000, 0 = off */
+	uint32_t max_entries;       /* 1..2^28 */
+	enum hf_balance balance;
+	enum hf_fallback fallback;
+};
+
+struct hf_engine;
+
+/* Octets of the mapping that the entries, loads and slots live in; the caller gives it, zeroed or as a former engine left it
+ * (the same boot), 64-aligned. It holds no pointer. */
+size_t hf_engine_need(const struct hf_engine_conf *conf);
+/* Takes over `mem` of hf_engine_need octets; free does not release it. NULL: no memory. */
+struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms) HF_MUST_USE;
+void hf_engine_free(struct hf_engine *e);
+/* Load factor and fallback may change at run time; all else is fixed at new. */
+void hf_engine_tune(struct hf_engine *e, uint32_t load_factor_milli, enum hf_fallback fallback);
+
+/* ---- the pool (control thread) ---- */
+
+struct hf_member_conf {
+	struct hf_bytes name;   /* 1..HF_NAME_MAX octets */
+	struct hf_bytes was;    /* a former name whose sessions this server takes over; may be empty */
+	uint32_t weight;        /* 0..256 */
+	uint32_t max_sessions;  /* 0 = no limit */
+};
+/* The pool becomes these members: new ones get ids, missing ones are removed (they keep their sessions and take no new ones until they are
+ * empty; a name that returns takes up its old id). A changed weight line ends a run-time weight. ids[i] is member i's id.
+ * The first call fills the slots at once; later ones queue their change for tick. HF_EFULL: more than HF_SERVERS_MAX. */
+enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids, uint64_t now_ms) HF_MUST_USE;
+
+/* Marks, each set or cleared on its own; the state follows: OFF, then DOWN, then DRAIN (also weight 0 and removed), else UP. */
+enum hf_mark { HF_MARK_DOWN, HF_MARK_DRAIN /* operator */, HF_MARK_BUSY /* the server asks for no new sessions */, HF_MARK_OFF };
+void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms);
+/* A run-time weight 0..256, or HF_WEIGHT_FILE: back to the file's. */
+#define HF_WEIGHT_FILE 0xffffffffu
+void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms);
+
+/* Goes on with queued changes of the slots: at most 4096 slots and 32,768 scores a call. True: there is more to do. */
+bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms);
+/* Looks at the next `n` places of the table for expired entries and takes them out. Returns how many went. */
+unsigned hf_engine_sweep(struct hf_engine *e, uint64_t now_ms, unsigned n);
+/* Forgets removed servers without sessions; ids[] gets up to cap of them. Returns the count. */
+unsigned hf_engine_reap(struct hf_engine *e, uint16_t *ids, unsigned cap);
+
+/* ---- deciding (any thread) ---- */
+
+struct hf_question {
+	uint16_t hint;             /* id, or 0 */
+	enum hf_why hint_why;
+	uint64_t refs[2];          /* fingerprints, 0 = none */
+	struct hf_key key;         /* fp 0: fallback decides, nothing is remembered */
+	enum hf_life life;
+	uint32_t life_s;
+	unsigned flags;
+	uint64_t spread;           /* fallback = source */
+	const uint16_t *avoid;     /* ids that were tried already */
+	unsigned n_avoid;
+	bool move;                 /* an entry at a server of avoid[] is placed anew */
+};
+struct hf_answer {
+	uint16_t server;           /* HF_NO_SERVER: no eligible one */
+	enum hf_why why;
+	bool known;                /* key had an entry before */
+	bool full;                 /* a server was chosen but max_entries left no room to remember it */
+};
+/* Order: hint, refs, entry of the key, placement. A hint or entry counts in any state but OFF. O(1) at rest, O(servers) for a new session. */
+void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms);
+
+struct hf_lesson {
+	struct hf_key key;
+	uint16_t server;           /* 0: as the entry says; nothing is made where there is none */
+	enum hf_life life;
+	uint32_t life_s;
+	unsigned flags;
+	enum hf_why why;
+	bool move;                 /* the entry names this server from now on */
+};
+/* HF_OK; HF_EFULL: no room; HF_ENOENT: there was nothing to change. */
+enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint64_t now_ms);
+
+/* ---- looking (any thread; changes nothing) ---- */
+
+struct hf_where {
+	uint64_t fp;
+	uint32_t slot;
+	uint16_t owner, server, runner_up; /* ids, 0 = none */
+	enum hf_why why;
+	bool known;
+	uint32_t expires_s;        /* of the entry */
+	uint32_t flows;            /* tables: live flows */
+};
+/* Where a request with this key alone would go now, and why. */
+void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms);
+
+struct hf_server_view {
+	uint16_t id;
+	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1];
+	enum hf_state state;
+	bool removed;
+	uint32_t weight, file_weight; /* in force, of the file */
+	uint32_t max_sessions;
+	uint32_t sessions;         /* counted */
+	uint32_t cap;              /* sessions it may hold now before new ones spill; UINT32_MAX = none */
+	uint32_t slots;            /* owned now */
+	uint64_t since_ms;         /* when the state began */
+};
+/* id 1..; false: no such server. */
+bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v);
+/* Ids run from 1 to this. */
+uint16_t hf_engine_last_id(const struct hf_engine *e);
+uint16_t hf_engine_find(const struct hf_engine *e, struct hf_bytes name); /* 0 = none */
+enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *since_ms); /* lock-free; OFF when there is none */
+
+struct hf_engine_counts {
+	uint64_t entries, exceptions, counted;
+	uint32_t max_entries, slots;
+	bool changing;             /* a change of the slots is under way */
+};
+void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c);
+
+/* The entries with text of a table, for `sessions`: calls back for each until it answers false; holds a shard's lock meanwhile. */
+struct hf_record {
+	uint64_t fp;
+	struct hf_bytes text;
+	uint16_t server;
+	uint32_t flows;
+	enum hf_why why;
+	unsigned flags;
+	uint64_t since_ms, seen_ms;
+	uint32_t expires_s;
+};
+void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf_record *r), void *arg, uint64_t now_ms);
+
+/* The owner of a slot, and the digest of the whole fill (SipHash-2-4 under the zero key of the owners' names in slot order, a NUL behind each). */
+uint16_t hf_engine_owner(const struct hf_engine *e, uint32_t slot);
+uint64_t hf_engine_digest(const struct hf_engine *e);
+
+#endif

@@ -1,0 +1,249 @@
+/* The contract between net and a protocol: a front is one const struct whose heart is a pure step, event in, acts out.
+ *
+ * A front includes this header, base headers and its own files; it never sends, dials, logs, sets timers, reads a clock or
+ * allocates beyond the parcel's arena. So every front can be tested and fuzzed from an array of octets. Net runs the acts.
+ *
+ * Glossary
+ *   parcel   one datagram, framed message or opening octets on its way          flow   a client connection and its server side
+ *   hold     a parcel that the front asked net to keep, with a deadline         key    what affinity is decided by (affinity.h)
+ *   hint     a server named by the message itself                               member a server of the service's pool
+ *   server   is named by its 32-bit hash (hf_server_hash); 0 is none. A hash or address that names no member is never dialled.
+ *
+ * Threads: step may run on any worker at once; it keeps nothing but what ctx gives it.
+ * Lifetimes: all views in an event live until step returns; what an act points to must live in the parcel's arena, the
+ * event, the service's conf or a constant. */
+#ifndef HOLDFAST_FRONT_H
+#define HOLDFAST_FRONT_H
+
+#include "addr.h"
+#include "affinity.h"
+#include "arena.h"
+#include "option.h"
+#include "reason.h"
+
+#define HF_ACTS_MAX 8
+#define HF_SPLICES_MAX 16
+#define HF_FLOW_STATE 128 /* octets of a front's own state in a flow */
+#define HF_HOLD_STATE 32  /* ... in a hold */
+
+/* ---- what a front may know of where it runs ---- */
+
+/* Secrets of the cluster, and this start of the gateway. */
+struct hf_site {
+	uint8_t hash_key[16];
+	uint8_t sign[2][16]; /* the first signs, all verify */
+	unsigned n_sign;     /* 1 or 2 */
+	uint32_t boot;       /* random, drawn at each start */
+};
+
+struct hf_listener_info {
+	uint32_t hash;       /* H32(`listen:` URI with port) */
+	enum hf_transport transport;
+	bool inside;         /* faces the servers */
+	bool wildcard;       /* bound to 0.0.0.0 or [::] */
+	struct hf_addr addr; /* as bound, with the real port */
+	struct hf_bytes advertise; /* host[:port] to be told to peers instead of the address; may be empty */
+	struct hf_bytes uri; /* "udp://192.0.2.1:5060" */
+};
+
+struct hf_ctx {
+	const struct hf_site *site;
+	const void *conf;    /* the front's options of this service; NULL when the service has been removed (END events only) */
+	struct hf_bytes pool; /* the pool's name */
+	const struct hf_listener_info *listeners; /* of this service */
+	unsigned n_listeners;
+	const struct hf_addr *own; /* addresses and ports that are ourselves, wildcards expanded */
+	unsigned n_own;
+	bool hash_mode;      /* affinity = hash: every life is cut to 32 s after the last final answer */
+	uint64_t now_ms;
+	struct hf_arena *arena; /* the parcel's; may be full: NULL is to be expected */
+	void *flow;          /* HF_FLOW_STATE octets, zero at the flow's start; NULL for datagrams */
+	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in CHOICE and FAIL of the same parcel (datagrams) */
+};
+
+/* ---- events ---- */
+
+enum hf_side { HF_CLIENT, HF_SERVER };
+
+enum hf_event_kind {
+	HF_EV_BYTES,  /* a datagram, or all octets of one side of a flow that are not dealt with yet */
+	HF_EV_CHOICE, /* the engine's answer to ASK */
+	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server */
+	HF_EV_WAKE,   /* a hold's deadline; or, once on a relayed flow, `relay.mark` octets have passed each way */
+	HF_EV_END,    /* the flow has ended; only LEARN, END and EVIDENCE may answer */
+};
+
+/* Where a message to a server leaves from, and to whom. */
+struct hf_chosen {
+	uint32_t server;     /* 0: no eligible server */
+	struct hf_bytes name;
+	struct hf_addr addr;
+	enum hf_transport transport;
+	enum hf_why why;
+	enum hf_state state;
+	bool known;          /* the key had an entry */
+	uint64_t down_ms;    /* for how long the server has been down; 0 when it is not */
+	const struct hf_listener_info *out; /* the listener whose socket sends (datagrams); NULL on flows */
+	struct hf_addr out_addr;            /* the address it leaves from */
+};
+
+struct hf_event {
+	enum hf_event_kind kind;
+	enum hf_side side;      /* BYTES on a flow: whose octets */
+	bool eof;               /* BYTES on a flow: that side has closed */
+	struct hf_bytes bytes;  /* BYTES; on flows in CHOICE, FAIL and WAKE too: what the client has sent so far; WAKE of a hold: what was kept */
+	const struct hf_listener_info *listener;
+	struct hf_addr source;  /* of the datagram or the client */
+	struct hf_addr local;   /* where it arrived */
+	uint32_t member;        /* datagrams: the member whose exact address and port is the source, or 0 */
+	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed */
+	unsigned reason;        /* FAIL, END */
+	void *hold;             /* WAKE of a hold: its HF_HOLD_STATE octets */
+};
+
+/* ---- acts ---- */
+
+enum hf_act_kind {
+	HF_ACT_MORE,     /* flows: call again when at least `need` octets of that side are there */
+	HF_ACT_ASK,      /* ask the engine; the last act of a step; CHOICE follows at once */
+	HF_ACT_SEND,
+	HF_ACT_HOLD,     /* keep this parcel (a flow: wait), WAKE in ms */
+	HF_ACT_FREE,     /* this hold ends */
+	HF_ACT_LEARN,    /* an entry for key at server */
+	HF_ACT_END,      /* the key's entry ends */
+	HF_ACT_EVIDENCE,
+	HF_ACT_RELAY,    /* flows: from here on copy both ways */
+	HF_ACT_DROP,     /* the parcel ends, with a reason */
+	HF_ACT_CLOSE,    /* the flow ends, with a reason, after what was sent has gone out */
+};
+
+struct hf_ask {
+	uint32_t hint;           /* a server's hash, or 0 */
+	struct hf_addr hint_addr; /* or a member's exact address; family 0: none */
+	enum hf_why hint_why;    /* COOKIE or TOKEN */
+	struct hf_key refs[2];   /* looked up before the key and never made; why = dialog */
+	struct hf_key key;       /* fp 0: none, the pool's fallback decides */
+	enum hf_life life;       /* of key's entry, at the server chosen */
+	uint32_t life_s;
+	unsigned flags;          /* HF_COUNTED, HF_TENTATIVE, HF_BOND */
+	uint64_t spread;         /* fallback = source: a number of the source */
+	bool again;              /* flows: not the servers that failed for this flow; a known entry may be moved */
+};
+
+enum hf_to {
+	HF_TO_SERVER,   /* the member `server`; on flows: dialled if there is no server side yet */
+	HF_TO_CLIENT,   /* flows: the client */
+	HF_TO_SOURCE,   /* datagrams: back where it came from, from where it arrived */
+	HF_TO_RETURN,   /* a return address that we signed: from listener `listener` to `addr` */
+	HF_TO_NEXT_HOP, /* datagrams of a member (ev.member, or proved by our tag): to the address that its request names; never to ourselves */
+	HF_TO_FLOW,     /* the client side of the flow `flow`, on whatever worker */
+};
+
+/* In place of `cut` octets at `at` of the base come `put`. Ascending, not overlapping. */
+struct hf_splice {
+	uint32_t at, cut;
+	struct hf_bytes put;
+};
+
+struct hf_flow_name { /* how octets on the wire or a letter name a flow: never a pointer */
+	uint8_t worker;
+	uint32_t slot, generation, boot;
+};
+
+struct hf_send {
+	enum hf_to to;
+	uint32_t server;      /* TO_SERVER */
+	uint32_t listener;    /* RETURN: its hash. SERVER, NEXT_HOP: 0 = net's choice, as told in hf_chosen.out / out_for */
+	struct hf_addr addr;  /* RETURN, NEXT_HOP */
+	struct hf_addr local; /* RETURN: from this address (wildcard listeners); family 0: any */
+	struct hf_flow_name flow;
+	struct hf_bytes base; /* p == NULL: the event's octets */
+	const struct hf_splice *splices;
+	unsigned n_splices;
+};
+
+struct hf_act {
+	enum hf_act_kind kind;
+	union {
+		size_t need;
+		struct hf_ask ask;
+		struct hf_send send;
+		struct { uint32_t ms; uint8_t state[HF_HOLD_STATE]; } hold;
+		struct { /* LEARN, END */
+			struct hf_key key;
+			uint32_t server; /* 0: the entry's own; an entry that names another server keeps it, unless `move` */
+			enum hf_life life;
+			uint32_t life_s;
+			unsigned flags;
+			enum hf_why why;
+			bool move;
+		} learn;
+		struct { uint32_t server; enum { HF_EVIDENCE_OK, HF_EVIDENCE_FAILED, HF_EVIDENCE_BUSY } what; uint32_t ms; } evidence;
+		struct { /* octets of each side's buffer that are dealt with; the rest goes first. mark > 0: WAKE once that many octets passed each way */
+			size_t client_used, server_used;
+			uint32_t mark;
+		} relay;
+		struct { unsigned reason; bool count_only; /* the parcel goes on: a fact is counted */ } end; /* DROP, CLOSE */
+	};
+};
+
+struct hf_acts {
+	unsigned n;
+	struct hf_act a[HF_ACTS_MAX];
+};
+
+/* Appends an act; more than HF_ACTS_MAX is a bug of the front. */
+static inline struct hf_act *hf_act(struct hf_acts *acts, enum hf_act_kind kind)
+{
+	HF_BUG_ON(acts->n >= HF_ACTS_MAX);
+	memset(&acts->a[acts->n], 0, sizeof acts->a[0]);
+	acts->a[acts->n].kind = kind;
+	return &acts->a[acts->n++];
+}
+
+/* ---- probes: run by the control thread ---- */
+
+struct hf_probe {
+	uint32_t server;
+	struct hf_bytes name;
+	struct hf_addr addr, local; /* local: the socket's own */
+	enum hf_transport transport;
+	uint32_t id;                /* differs from probe to probe */
+};
+enum hf_probe_result { HF_PROBE_MORE, HF_PROBE_NOT_MINE, HF_PROBE_OK, HF_PROBE_FAILED, HF_PROBE_BUSY };
+
+/* ---- the front ---- */
+
+struct hf_default { const char *option, *value; };
+
+struct hf_front {
+	const char *name;        /* as in `protocol = NAME` */
+	unsigned transports;     /* HF_TRANSPORT_BIT of what may stand in `listen` and `server` */
+	enum hf_transport server_transport; /* of a `server` line that names none */
+	uint16_t port;           /* of a `server` line that names none */
+	bool datagrams;          /* unused octets of a datagram are the end of it */
+	size_t max_opening;      /* flows: octets buffered a side before RELAY */
+	const char *probe_name;  /* the word for its probe in `probe =`; NULL: none */
+
+	const struct hf_option *options; /* its rows, sections SERVICE and POOL; they fill a struct of conf_size octets */
+	unsigned n_options;
+	size_t conf_size;
+	const struct hf_default *defaults; /* other defaults for common options of its pools and services */
+	unsigned n_defaults;
+	const struct hf_reason_def *reasons;
+	unsigned n_reasons;
+
+	/* Checks the filled conf as a whole and derives what it likes inside it. HF_OK, or an error was said. May be NULL. */
+	enum hf_err (*check)(void *conf, const struct hf_says *says);
+	void (*step)(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
+	/* Writes one probe / reads what came back for it (streams: all octets so far). probe_read: HF_PROBE_BUSY may set *busy_ms. */
+	bool (*probe_write)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w);
+	enum hf_probe_result (*probe_read)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);
+	/* The key that an operator means by [KIND:]KEY, in the form that messages give (`kind` empty: the service's first). Text in the arena. */
+	enum hf_err (*key_read)(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+};
+
+/* The protocols of this program, NULL-terminated; defined in protocols/ (or by a test), used by config and app. */
+extern const struct hf_front *const hf_fronts[];
+
+#endif

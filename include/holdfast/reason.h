@@ -1,0 +1,55 @@
+/* Why a parcel or a flow ended (base floor). Every ending has one, and each is counted for its service.
+ * One table makes the enum, the counter's name and its text. A front adds its own from HF_REASON_FRONT on. */
+#ifndef HOLDFAST_REASON_H
+#define HOLDFAST_REASON_H
+
+#include <stdint.h>
+
+/*	enum           name               what happened */
+#define HF_REASONS(X) \
+	X(NONE,         "none",            "nothing: it went its way") \
+	X(DONE,         "done",            "both sides closed") \
+	X(CLIENT_CLOSED,"client-closed",   "the client closed before its opening was complete") \
+	X(CLIENT_ERROR, "client-error",    "the client's connection failed") \
+	X(SERVER_CLOSED,"server-closed",   "the server closed before its answer was complete") \
+	X(SERVER_ERROR, "server-error",    "the server's connection failed") \
+	X(DIAL_FAILED,  "dial-failed",     "no server took the connection") \
+	X(DIAL_TIMEOUT, "dial-timeout",    "a server did not take the connection in time") \
+	X(HANDSHAKE_TIMEOUT, "handshake-timeout", "the opening was not complete in time") \
+	X(LETTER_BOX_FULL, "letter-box-full", "the letter box of a worker was full") \
+	X(NO_SERVER,    "no-server",       "no eligible server") \
+	X(NO_LISTENER,  "no-listener",     "the return address names no listener of ours") \
+	X(NO_ROUTE,     "no-route",        "the system has no route or refused to send") \
+	X(SEND_FULL,    "send-full",       "the send buffer of the system was full") \
+	X(TOO_BIG,      "too-big",         "longer than our limit") \
+	X(TRUNCATED,    "truncated",       "the datagram was cut by the system") \
+	X(NO_MEMORY,    "no-memory",       "a bound of memory was reached") \
+	X(FLOW_LIMIT,   "flow-limit",      "as many flows are open as may be") \
+	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
+	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
+	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \
+	X(LOOP,         "loop",            "the destination is ourselves") \
+	X(SERVICE_REMOVED, "service-removed", "the service is no longer configured") \
+	X(SHUTDOWN,     "shutdown",        "the gateway stopped") \
+	X(BAD_STEP,     "bad-step",        "the front asked for what cannot be done")
+
+enum hf_reason {
+#define X(e, name, text) HF_R_##e,
+	HF_REASONS(X)
+#undef X
+	HF_R_COUNT
+};
+
+#define HF_REASON_FRONT 32u /* a front's reasons are HF_REASON_FRONT + index into its table */
+#define HF_REASON_MAX 128u
+_Static_assert(HF_R_COUNT <= HF_REASON_FRONT, "reasons");
+
+struct hf_reason_def {
+	const char *name; /* lower case, digits, '-' : a counter's label */
+	const char *text;
+};
+
+/* The common reasons; r below HF_R_COUNT. */
+extern const struct hf_reason_def hf_reasons[HF_R_COUNT];
+
+#endif

@@ -1,0 +1,127 @@
+/* Addresses as values; see holdfast/addr.h. inet_pton/ntop only, no socket. */
+#include "holdfast/addr.h"
+
+#include <arpa/inet.h>
+
+bool hf_addr_ip_eq(const struct hf_addr *a, const struct hf_addr *b)
+{
+	return a->family == b->family && a->scope == b->scope && memcmp(a->ip, b->ip, 16) == 0;
+}
+
+bool hf_addr_eq(const struct hf_addr *a, const struct hf_addr *b)
+{
+	return a->port == b->port && hf_addr_ip_eq(a, b);
+}
+
+bool hf_addr_is_any(const struct hf_addr *a)
+{
+	static const uint8_t zero[16];
+
+	return memcmp(a->ip, zero, 16) == 0;
+}
+
+void hf_addr_unmap(struct hf_addr *a)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (a->family != 6 || memcmp(a->ip, mapped, 12) != 0)
+		return;
+	memmove(a->ip, a->ip + 12, 4);
+	memset(a->ip + 4, 0, 12);
+	a->family = 4;
+	a->scope = 0;
+}
+
+enum hf_err hf_addr_read_ip(struct hf_bytes text, struct hf_addr *out)
+{
+	char t[INET6_ADDRSTRLEN + 1];
+	struct hf_addr a = {0};
+	bool bracket = text.n >= 2 && text.p[0] == '[' && text.p[text.n - 1] == ']';
+
+	if (bracket)
+		text = hf_bytes_sub(text, 1, text.n - 2);
+	if (text.n == 0 || text.n >= sizeof t || hf_bytes_find(text, 0) < text.n)
+		return HF_EINVAL;
+	memcpy(t, text.p, text.n);
+	t[text.n] = 0;
+	if (!bracket && inet_pton(AF_INET, t, a.ip) == 1)
+		a.family = 4;
+	else if (inet_pton(AF_INET6, t, a.ip) == 1)
+		a.family = 6;
+	else
+		return HF_EINVAL;
+	a.port = out->port;
+	*out = a;
+	return HF_OK;
+}
+
+enum hf_err hf_addr_read(struct hf_bytes text, uint16_t default_port, struct hf_addr *out)
+{
+	struct hf_bytes host = text, port = HF_NONE;
+	struct hf_addr a = {0};
+	uint64_t v = default_port;
+	size_t colon = hf_bytes_find(text, ':');
+
+	if (text.n && text.p[0] == '[') {
+		size_t end = hf_bytes_find(text, ']');
+
+		host = hf_bytes_sub(text, 0, end + 1);
+		if (end == text.n || (host.n < text.n && text.p[host.n] != ':'))
+			return HF_EINVAL;
+		if (host.n < text.n)
+			port = hf_bytes_sub(text, host.n + 1, text.n);
+	} else if (colon < text.n && hf_bytes_find(hf_bytes_sub(text, colon + 1, text.n), ':') == text.n - colon - 1) {
+		host = hf_bytes_sub(text, 0, colon); /* exactly one colon: IPv4 and a port */
+		port = hf_bytes_sub(text, colon + 1, text.n);
+	}
+	if (hf_addr_read_ip(host, &a) != HF_OK)
+		return HF_EINVAL;
+	if (port.p) {
+		enum hf_err e = hf_read_uint(port, 65535, &v);
+
+		if (e != HF_OK)
+			return e;
+	}
+	a.port = (uint16_t)v;
+	*out = a;
+	return HF_OK;
+}
+
+void hf_w_ip(struct hf_writer *w, const struct hf_addr *a, bool brackets)
+{
+	char t[INET6_ADDRSTRLEN];
+
+	if (!a->family || !inet_ntop(a->family == 6 ? AF_INET6 : AF_INET, a->ip, t, sizeof t)) {
+		hf_w_str(w, "-");
+		return;
+	}
+	if (brackets && a->family == 6)
+		hf_w_u8(w, '[');
+	hf_w_str(w, t);
+	if (brackets && a->family == 6)
+		hf_w_u8(w, ']');
+}
+
+void hf_w_addr(struct hf_writer *w, const struct hf_addr *a)
+{
+	hf_w_ip(w, a, true);
+	hf_w_u8(w, ':');
+	hf_w_dec(w, a->port);
+}
+
+static const char *const transports[HF_TRANSPORTS] = {"udp", "tcp", "tls", "ws", "wss"};
+
+const char *hf_transport_name(enum hf_transport t)
+{
+	return t < HF_TRANSPORTS ? transports[t] : "?";
+}
+
+bool hf_transport_read(struct hf_bytes text, enum hf_transport *out)
+{
+	for (int i = 0; i < HF_TRANSPORTS; i++)
+		if (hf_bytes_ieq(text, hf_bytes_str(transports[i]))) {
+			*out = (enum hf_transport)i;
+			return true;
+		}
+	return false;
+}

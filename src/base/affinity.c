@@ -1,0 +1,53 @@
+/* Fingerprints and the names of whys and states; see holdfast/affinity.h. Knows libc only. */
+#include "holdfast/affinity.h"
+
+#include "holdfast/hash.h"
+
+uint64_t hf_fingerprint(const uint8_t hash_key[16], struct hf_bytes kind, struct hf_bytes octets, size_t cap)
+{
+	struct hf_sip s;
+	uint64_t fp;
+
+	hf_sip_init(&s, hash_key, 1, 3);
+	hf_sip_add(&s, kind);
+	hf_sip_add(&s, HF_LIT(":"));
+	hf_sip_add(&s, hf_bytes_sub(octets, 0, cap));
+	fp = hf_sip_end(&s) >> (64 - HF_FP_BITS);
+	return fp ? fp : 1;
+}
+
+uint32_t hf_server_hash(const uint8_t hash_key[16], struct hf_bytes pool, struct hf_bytes server)
+{
+	struct hf_sip s;
+	uint32_t h;
+
+	hf_sip_init(&s, hash_key, 1, 3);
+	hf_sip_add(&s, HF_LIT("name:"));
+	hf_sip_add(&s, pool);
+	hf_sip_add(&s, hf_bytes_of("", 1));
+	hf_sip_add(&s, server);
+	h = (uint32_t)(hf_sip_end(&s) >> 32);
+	return h ? h : 1;
+}
+
+const char *hf_why_name(enum hf_why w)
+{
+	static const char *const names[] = {
+#define X(e, name) name,
+		HF_WHYS(X)
+#undef X
+	};
+
+	return w < HF_WHY_COUNT ? names[w] : "?";
+}
+
+const char *hf_state_name(enum hf_state s)
+{
+	static const char *const names[] = {
+#define X(e, name) name,
+		HF_STATES(X)
+#undef X
+	};
+
+	return s < HF_STATE_COUNT ? names[s] : "?";
+}
