@@ -1,0 +1,138 @@
+/* The scanner: one linear pass over a message finds, checks and remembers what routing needs. Pure; any thread.
+ * It never changes the message; where a value is folded over lines the view is an unfolded copy in the arena.
+ * Offsets are from the first octet of the message, so that edits can splice (RFC 3261 7, 16.3, 20, 25.1). */
+#ifndef SIP_SCAN_H
+#define SIP_SCAN_H
+
+#include "holdfast/addr.h"
+#include "holdfast/arena.h"
+
+/* Limits (RULES-SIP 2.4): what is longer or more is refused; each becomes an option where the front's rows say so. */
+struct sip_limits {
+	uint32_t message;    /* octets */
+	uint32_t headers;    /* header lines */
+	uint32_t line;       /* octets of one header, folds included */
+	uint32_t call_id;    /* octets */
+	uint32_t params;     /* parameters of one value that we read */
+};
+
+enum sip_method {
+	SIP_INVITE, SIP_ACK, SIP_BYE, SIP_CANCEL, SIP_OPTIONS, SIP_REGISTER, SIP_SUBSCRIBE, SIP_NOTIFY, SIP_PUBLISH,
+	SIP_PRACK, SIP_UPDATE, SIP_REFER, SIP_MESSAGE, SIP_INFO, SIP_OTHER,
+};
+
+struct sip_span { uint32_t at, n; }; /* a place in the message */
+
+/* One Via value. */
+struct sip_via {
+	struct sip_span value;      /* the whole value, without the comma and blanks around it */
+	struct sip_span params;     /* from the first ';' to the end of value (may be empty) */
+	struct hf_bytes text;       /* the value, unfolded */
+	struct hf_bytes transport;  /* "UDP" */
+	struct hf_bytes sent_by;    /* "host[:port]" as written, blanks inside taken out */
+	struct hf_bytes host;       /* IPv6 with its brackets */
+	uint16_t port;              /* 0 = none given */
+	struct hf_bytes branch, received, maddr, hf; /* p == NULL: absent */
+	bool rport;                 /* the parameter is present */
+	struct sip_span rport_span; /* "rport" or "rport=..." without the ';' */
+	struct sip_span received_span; /* "received=..." likewise */
+	bool rport_value;           /* it has a value */
+};
+
+/* A URI, taken apart (no unescaping). */
+struct sip_uri {
+	struct hf_bytes text, scheme, user /* with password */, host /* IPv6 with brackets */, params /* behind host:port, from ';' */, headers /* from '?' */;
+	uint16_t port;              /* 0 = none */
+	bool sip, sips;             /* scheme */
+	bool lr;                    /* parameter lr, with or without a value */
+	struct hf_bytes maddr, transport; /* parameters; p == NULL: absent */
+};
+
+/* A name-addr value of Route, Record-Route or Path, and where it stands. */
+struct sip_route {
+	struct sip_span value;      /* the whole value without the comma */
+	struct sip_span cut;        /* what to cut so that this value is gone: with its comma, or the whole header line(s) */
+	struct sip_uri uri;
+};
+
+enum sip_fault { /* the first thing wrong, in the order in which it is to be answered */
+	SIP_GOOD,
+	SIP_GARBAGE,        /* no SIP start line: drop */
+	SIP_VERSION,        /* 505 */
+	SIP_BAD,            /* 400; msg.why says what */
+	SIP_TOO_LONG,       /* 513 / 400: a limit; msg.why says which */
+	SIP_INCOMPLETE,     /* streams: more octets are needed (msg.need, 0 = unknown). Never for datagrams */
+	SIP_NO_LENGTH,      /* streams: no Content-Length: 400 and close */
+};
+
+#define SIP_MAX_ROUTES 4
+#define SIP_MAX_VIAS 2
+
+struct sip_msg {
+	struct hf_bytes raw;        /* the message: header and body, without what follows */
+	bool response;
+	unsigned status;            /* of a response */
+	struct hf_bytes method;     /* of a response: CSeq's */
+	enum sip_method method_id;
+	struct sip_span uri_span;
+	struct sip_uri uri;         /* requests */
+	uint32_t start_end;         /* offset behind the start line's CRLF: where new headers go */
+	uint32_t head_end;          /* offset of the blank line's CRLF */
+	uint32_t body;              /* offset behind it */
+	bool answerable;            /* enough stands (Via, From, To, Call-ID, CSeq as text) to compose an answer */
+
+	uint32_t n_vias;            /* all values in the message */
+	struct sip_via via[SIP_MAX_VIAS]; /* the two topmost */
+	struct sip_span via_cut;    /* what to cut so that the topmost value is gone */
+	uint32_t via_at;            /* where a new Via header line goes: the offset of the first Via line */
+
+	struct hf_bytes call_id, from_tag, to_tag; /* tags: p == NULL absent */
+	struct hf_bytes from, to;   /* whole values, unfolded */
+	struct sip_uri from_uri, to_uri;
+	struct hf_bytes cseq_method, cseq_text; /* number as written */
+	uint32_t cseq;
+	bool has_max_forwards;
+	uint32_t max_forwards;
+	struct sip_span max_forwards_span; /* the digits */
+
+	uint32_t n_routes;          /* all Route values */
+	struct sip_route route[SIP_MAX_ROUTES]; /* the topmost */
+	struct sip_route route_last;
+	struct hf_bytes routes_text; /* all Route values joined by ',' as received, for the loop hash */
+	uint32_t n_record_routes;
+	bool has_path_support;      /* Supported lists path */
+	struct hf_bytes proxy_require; /* values joined by ','; n == 0: none */
+	struct hf_bytes replaces, join, target_dialog, refer_to; /* unfolded values; p == NULL absent */
+	struct hf_bytes event, subscription_state;
+	bool has_expires;
+	uint32_t expires;           /* header, seconds; too large values are 2^32-1 */
+	bool has_contact_expires;
+	uint32_t contact_expires;   /* the longest expires= of the Contacts */
+	bool contact_star;
+	struct hf_bytes contact_uri; /* of the first Contact; p == NULL absent */
+	bool has_session_expires;
+	uint32_t session_expires;
+	uint32_t min_se;
+	bool has_content_length;
+	uint32_t content_length;
+	struct sip_span content_length_span; /* the digits */
+
+	enum sip_fault fault;
+	const char *why;            /* a short phrase for the answer and the log, e.g. "two Call-ID" */
+	const char *tag_why;        /* reason name for counting */
+	size_t used;                /* octets of the input that this message took (leading CRLF included) */
+	size_t need;                /* SIP_INCOMPLETE: at least so many octets are needed in all, 0 = unknown */
+};
+
+/* Scans one message. stream: framing by Content-Length and SIP_INCOMPLETE are possible; else raw is a whole datagram,
+ * and octets behind Content-Length are left out of msg->raw. Returns msg->fault. Everything found before a fault stays in msg. */
+enum sip_fault sip_scan(struct hf_bytes raw, bool stream, const struct sip_limits *limits, struct hf_arena *arena, struct sip_msg *msg);
+
+/* Takes a URI apart. False: not of the form. Ports above 65535, an IPv6 literal without its bracket and control octets are refused. */
+bool sip_uri_read(struct hf_bytes text, struct sip_uri *out);
+/* The value of a parameter `name` of `;a=b;c` text, without case; p == NULL absent, n == 0 no value. */
+struct hf_bytes sip_param(struct hf_bytes params, struct hf_bytes name);
+/* The canonical address of record "user@host" for keys (RULES 4): %HH undone, password, parameters and headers off, host in lower case. p == NULL: no room. */
+struct hf_bytes sip_aor(const struct sip_uri *uri, struct hf_arena *arena);
+
+#endif
