@@ -1,0 +1,52 @@
+/* Net: workers, listeners, datagrams, flows, delivery and probes. It knows no protocol.
+ * Everything here is called by the control thread (the one that runs `control`), unless it says otherwise. */
+#ifndef HOLDFAST_NET_H
+#define HOLDFAST_NET_H
+
+#include "config.h"
+#include "engine.h"
+#include "loop.h"
+
+struct hf_net;
+struct hf_snapshot;
+
+/* One start of the gateway: the secrets, the boot number and the count of workers never change. site is copied. */
+struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, unsigned workers, size_t letter_box) HF_MUST_USE;
+
+/* Makes all that conf decides ready: listeners opened, engines made, addresses found; changes nothing that runs.
+ * `conf` is taken over on HF_OK. On failure `why` says what, where and what to do (HF_EIO: a listener; HF_ENOMEM; HF_EFULL). */
+enum hf_err hf_snapshot_build(struct hf_net *net, struct hf_conf *conf, struct hf_snapshot **out, struct hf_writer *why) HF_MUST_USE;
+void hf_snapshot_drop(struct hf_net *net, struct hf_snapshot *s); /* one that was not published */
+/* Puts a built snapshot in force: pools are applied, workers told; the one before is freed when all have answered. Its conf stays valid until then. */
+enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_writer *why) HF_MUST_USE;
+/* Starts the worker threads (after the first publish). */
+enum hf_err hf_net_start(struct hf_net *net) HF_MUST_USE;
+/* Stops workers, ends flows with reason shutdown, frees everything. */
+void hf_net_stop(struct hf_net *net);
+
+/* ---- for listings ---- */
+
+const struct hf_conf *hf_net_conf(const struct hf_net *net); /* of the snapshot in force */
+unsigned hf_net_generation(const struct hf_net *net);        /* 1 for the first */
+unsigned hf_net_workers(const struct hf_net *net);
+const struct hf_site *hf_net_site(const struct hf_net *net);
+
+/* Listeners in force, in the order of the file, with their real ports: i from 0; false behind the last. */
+struct hf_listener_view { const char *service; const struct hf_listener_info *info; };
+bool hf_net_listener(const struct hf_net *net, unsigned i, struct hf_listener_view *v);
+
+/* Counters of a service since start, summed over workers; the reasons of index HF_REASON_FRONT on are its front's. False: no such service. */
+struct hf_service_counts { uint64_t parcels, flows, open_flows, reasons[HF_REASON_MAX]; };
+bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_service_counts *c);
+/* The name of reason r for a service's front ("letter-box-full"), NULL: none. */
+const char *hf_reason_name(const struct hf_front *front, unsigned r);
+
+struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool); /* NULL: no such pool */
+/* Address, transport and last failure of a member (removed ones with sessions too); false: no such member. last_failure is "" when there was none. */
+struct hf_member_view { struct hf_addr addr; enum hf_transport transport; char last_failure[64]; bool removed; };
+bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_view *v);
+
+/* A ctx as fronts get it, for key_read and the like: of the first service of the pool (or NULL pool: the first service). False: none. */
+bool hf_net_ctx(const struct hf_net *net, const char *pool, struct hf_arena *arena, struct hf_ctx *ctx, const struct hf_conf_service **service);
+
+#endif
