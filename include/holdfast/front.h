@@ -87,6 +87,11 @@ struct hf_chosen {
 	struct hf_addr out_addr;            /* the address it leaves from */
 };
 
+struct hf_flow_name { /* how octets on the wire or a letter name a flow: never a pointer */
+	uint8_t worker;
+	uint32_t slot, generation, boot;
+};
+
 struct hf_event {
 	enum hf_event_kind kind;
 	enum hf_side side;      /* BYTES on a flow: whose octets */
@@ -98,6 +103,7 @@ struct hf_event {
 	uint32_t member;        /* datagrams: the member whose exact address and port is the source, or 0 */
 	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed */
 	unsigned reason;        /* FAIL, END */
+	struct hf_flow_name flow_name; /* events of a flow: its name */
 	void *hold;             /* WAKE of a hold: its HF_HOLD_STATE octets */
 };
 
@@ -123,6 +129,7 @@ struct hf_ask {
 	enum hf_why hint_why;    /* COOKIE or TOKEN */
 	struct hf_key refs[2];   /* looked up before the key and never made; why = dialog */
 	struct hf_key key;       /* fp 0: none, the pool's fallback decides */
+	uint64_t place;          /* the fingerprint that places a key without an entry; 0: the key's own */
 	enum hf_life life;       /* of key's entry, at the server chosen */
 	uint32_t life_s;
 	unsigned flags;          /* HF_COUNTED, HF_TENTATIVE, HF_BOND */
@@ -145,10 +152,6 @@ struct hf_splice {
 	struct hf_bytes put;
 };
 
-struct hf_flow_name { /* how octets on the wire or a letter name a flow: never a pointer */
-	uint8_t worker;
-	uint32_t slot, generation, boot;
-};
 
 struct hf_send {
 	enum hf_to to;
