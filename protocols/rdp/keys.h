@@ -1,0 +1,27 @@
+/* The keys of a request: what it is told by, in the order of the service's `key` (DESIGN 5). Pure; any thread. */
+#ifndef HOLDFAST_RDP_KEYS_H
+#define HOLDFAST_RDP_KEYS_H
+
+#include "holdfast/front.h"
+#include "option.h"
+#include "token.h"
+#include "x224.h"
+
+/* What of a request is of use, by the chain. fp 0: there is none. Texts are in the arena and empty when it was full. */
+struct rdp_keys {
+	struct hf_key main;    /* what decides after the token: the user or the source */
+	bool by_user;          /* main is a user */
+	struct hf_key source;  /* whatever main is; fp 0 when the chain does not use it */
+	bool by_token;         /* the token comes first */
+	struct hf_addr hint;   /* of an address token */
+	struct hf_key token;   /* an address or number token, with the source that showed it */
+	struct hf_key leg;     /* a first leg of this source ended a moment ago (uncounted, remembered for seconds) */
+	unsigned facts[2];     /* reasons to be counted, 0 = none */
+};
+
+void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k);
+
+/* hf_front.key_read */
+enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+
+#endif

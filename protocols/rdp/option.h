@@ -1,0 +1,30 @@
+/* The options of the RDP front, as they stand checked. */
+#ifndef HOLDFAST_RDP_OPTION_H
+#define HOLDFAST_RDP_OPTION_H
+
+#include "holdfast/option.h"
+
+enum rdp_evidence { RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE, RDP_EVIDENCES };
+struct rdp_chain {
+	uint8_t n, kind[RDP_EVIDENCES]; /* enum rdp_evidence, in order, each at most once */
+};
+
+enum { RDP_MATCH_NINE, RDP_MATCH_FULL };
+
+struct rdp_conf {
+	struct rdp_chain key;
+	uint64_t user_match;
+	struct hf_bytes own_domains;
+	uint64_t linger;     /* ms */
+	uint64_t on_down;    /* ms that a down host's users are held; 0 = they move at once */
+	uint64_t dial_retry, dial_limit; /* ms */
+	uint64_t firm_after; /* octets */
+};
+
+#define RDP_OPTIONS 8u
+extern const struct hf_option rdp_options[RDP_OPTIONS];
+
+bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);
+bool rdp_evidence_read(struct hf_bytes word, enum rdp_evidence *out) HF_MUST_USE;
+
+#endif

@@ -1,0 +1,41 @@
+/* Why the RDP front ends a flow or counts a fact: one table makes enum, counter and text (holdfast/reason.h). */
+#ifndef HOLDFAST_RDP_REASONS_H
+#define HOLDFAST_RDP_REASONS_H
+
+#include "holdfast/reason.h"
+
+/*	enum              name                what happened */
+#define RDP_REASONS(X) \
+	X(NOT_RDP,          "not-rdp",          "the first octet belongs to another protocol (TLS, HTTP, a pre-connection blob, a scanner)") \
+	X(TPKT_VERSION,     "tpkt-version",     "the TPKT version is not 3") \
+	X(TPKT_LENGTH,      "tpkt-length",      "the TPKT length is below 11 or above 259 octets; an over-long user name or token makes clients send that") \
+	X(NOT_CR,           "not-cr",           "not an X.224 Connection Request of class 0") \
+	X(LI_MISMATCH,      "li-mismatch",      "the length indicator is not the TPKT length less 5; an over-long user name makes clients wrap it") \
+	X(UNTERMINATED,     "unterminated",     "a token or cookie line without CR LF") \
+	X(NUL,              "nul",              "a NUL inside a token or cookie line") \
+	X(CONTROL,          "control",          "a bare CR or LF inside a token or cookie line") \
+	X(DUPLICATE,        "duplicate",        "two cookie lines or two token lines") \
+	X(NEGREQ_TYPE,      "negreq-type",      "an empty line, or octets that are no negotiation block where one is due") \
+	X(NEGREQ_LENGTH,    "negreq-length",    "the length field of the negotiation block is not 8") \
+	X(NEGREQ_TRUNCATED, "negreq-truncated", "the negotiation block is cut") \
+	X(CORRELATION,      "correlation",      "the correlation block is missing, cut or not of its form") \
+	X(TRAILING,         "trailing",         "octets behind the last block of the request") \
+	X(TOKEN_OUTSIDE,    "token-outside",    "a token names an address that is no member; it was ignored") \
+	X(TOKEN_SYNTAX,     "token-syntax",     "a msts token is neither an address nor a number; it was taken as opaque") \
+	X(TOKEN_AND_COOKIE, "token-and-cookie", "both lines in one request; the token decided") \
+	X(KEY_CONTROL,      "key-control",      "control octets in a user name; it was no key") \
+	X(KEY_WEAK,         "key-weak",         "a user name cut by its domain or computer name; it was joined with the source address") \
+	X(NEG_FAILURE,      "neg-failure",      "the host refused the security protocols offered") \
+	X(NO_CONFIRM,       "no-confirm",       "the host answered with something else than a Connection Confirm")
+
+enum rdp_reason {
+	RDP_R_BEFORE_FIRST = HF_REASON_FRONT - 1,
+#define X(e, name, text) RDP_R_##e,
+	RDP_REASONS(X)
+#undef X
+	RDP_R_END
+};
+#define RDP_REASONS_N (RDP_R_END - HF_REASON_FRONT)
+_Static_assert(RDP_R_END <= HF_REASON_MAX, "reasons");
+
+#endif

@@ -1,0 +1,82 @@
+/* The canonical user; see user.h. ASCII letters are folded, all other octets are left alone: clients send UTF-8 raw. */
+#include "user.h"
+
+static struct hf_bytes fold(struct hf_bytes b, uint8_t buf[USER_MAX])
+{
+	size_t n = b.n < USER_MAX ? b.n : USER_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		buf[i] = hf_lower(b.p[i]);
+	return hf_bytes_of(buf, n);
+}
+
+/* `DOMAIN\user` and `user@suffix`. The first mark counts, since a cut may have taken a later one; neither may stand in a name. */
+static struct hf_bytes bare(struct hf_bytes b)
+{
+	size_t slash = hf_bytes_find(b, '\\');
+
+	if (slash < b.n)
+		b = hf_bytes_sub(b, slash + 1, b.n);
+	return hf_bytes_sub(b, 0, hf_bytes_find(b, '@'));
+}
+
+struct hf_bytes user_canonical(struct hf_bytes text, uint8_t buf[USER_MAX])
+{
+	return fold(bare(text), buf);
+}
+
+static bool control(struct hf_bytes b)
+{
+	for (size_t i = 0; i < b.n; i++)
+		if (b.p[i] < 0x20)
+			return true;
+	return false;
+}
+
+/* The next word of a list, taken off it; empty at the end. */
+static struct hf_bytes next_word(struct hf_bytes *list)
+{
+	struct hf_bytes b = *list;
+	size_t i = 0, from;
+
+	while (i < b.n && (b.p[i] == ' ' || b.p[i] == '\t' || b.p[i] == ','))
+		i++;
+	for (from = i; i < b.n && b.p[i] != ' ' && b.p[i] != '\t' && b.p[i] != ',';)
+		i++;
+	*list = hf_bytes_sub(b, i, b.n);
+	return hf_bytes_sub(b, from, i - from);
+}
+
+/* Could these nine octets be a domain or computer name, cut before the user began? */
+static bool maybe_domain(struct hf_bytes b, struct hf_bytes own_domains)
+{
+	static const char *const computers[] = {"DESKTOP-", "LAPTOP-", "WIN-"}; /* what Windows calls a machine by itself */
+	struct hf_bytes domain;
+
+	for (size_t i = 0; i < sizeof computers / sizeof computers[0]; i++)
+		if (hf_bytes_istarts(b, hf_bytes_str(computers[i])))
+			return true;
+	while ((domain = next_word(&own_domains)).n)
+		if (hf_bytes_istarts(domain, b))
+			return true;
+	return false;
+}
+
+static bool weak(struct hf_bytes b, struct hf_bytes own_domains)
+{
+	return b.n == USER_NINE && (hf_bytes_find(b, '\\') < b.n || maybe_domain(b, own_domains));
+}
+
+void user_read(struct hf_bytes cookie, struct hf_bytes own_domains, struct user *u)
+{
+	u->name = HF_NONE;
+	if (control(cookie)) {
+		u->kind = USER_CONTROL;
+	} else if (weak(cookie, own_domains)) {
+		u->kind = USER_WEAK;
+		u->name = fold(cookie, u->buf);
+	} else {
+		u->name = user_canonical(cookie, u->buf);
+		u->kind = u->name.n ? USER_NAME : USER_NONE;
+	}
+}

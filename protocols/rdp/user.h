@@ -1,0 +1,29 @@
+/* Who a cookie names: one form for the many spellings of a user (MS-RDPBCGR 2.2.1.1 cookie). Pure; any thread. */
+#ifndef HOLDFAST_RDP_USER_H
+#define HOLDFAST_RDP_USER_H
+
+#include "holdfast/bytes.h"
+
+/* Microsoft clients cut the login name to so many characters; where one client cuts, all must be compared so. */
+#define USER_NINE 9u
+#define USER_MAX 248u /* the variable part of a request is never longer */
+
+enum user_kind {
+	USER_NONE,    /* nothing that could be a key */
+	USER_CONTROL, /* control octets: the same, to be counted */
+	USER_WEAK,    /* nine octets that a domain or computer name has eaten in part: no name without its source */
+	USER_NAME,
+};
+
+struct user {
+	enum user_kind kind;
+	struct hf_bytes name; /* in buf */
+	uint8_t buf[USER_MAX];
+};
+
+/* own_domains: names divided by blanks or commas, in any case. */
+void user_read(struct hf_bytes cookie, struct hf_bytes own_domains, struct user *u);
+/* The name alone: domain and UPN suffix off, case folded; for names that are known to be whole. Empty when nothing is left. */
+struct hf_bytes user_canonical(struct hf_bytes text, uint8_t buf[USER_MAX]) HF_MUST_USE;
+
+#endif
