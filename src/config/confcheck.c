@@ -1,0 +1,86 @@
+/* What only the whole of a configuration can tell; see load.h. Says, and derives; reads no line. Called by load.c. */
+#include "endpoint.h"
+#include "load.h"
+
+/* As in hf_conf_pool.affinity. */
+enum { AFFINITY_HASH = 2, AFFINITY_NONE = 3 };
+
+static unsigned given(const struct load *l, unsigned pool, const char *name)
+{
+	const struct hf_option *row = optrows_find(&optrows_pool, hf_bytes_str(name));
+
+	return l->pool_parts[pool].given[row - optrows_pool.rows];
+}
+
+static bool is_used(const struct load *l, const struct hf_conf_pool *p)
+{
+	for (unsigned i = 0; i < l->conf.n_services; i++)
+		if (l->services[i].pool == p)
+			return true;
+	return false;
+}
+
+void confcheck_pools(struct load *l, struct finding_to *to)
+{
+	for (unsigned i = 0; i < l->conf.n_pools; i++) {
+		struct hf_conf_pool *p = &l->pools[i];
+		unsigned line = given(l, i, "load-factor");
+
+		if (p->affinity == AFFINITY_HASH && line && p->load_factor)
+			finding_warn(to, line, "load-factor: with affinity = hash a busy server moves keys that are not under way");
+		else if (p->affinity == AFFINITY_HASH)
+			p->load_factor = 0;
+		if (p->affinity == AFFINITY_NONE && p->front && p->front->datagrams)
+			finding_error(to, given(l, i, "affinity"), "affinity = none: protocol %s sends a session in many parcels, which would part; auto | table | hash", p->front->name);
+		if (p->probe != HF_CONF_PROBE_NONE && p->probe_timeout > p->probe_interval)
+			finding_warn(to, p->line, "[pool %s]: probe-timeout is longer than probe-interval", p->name);
+		if (!is_used(l, p))
+			finding_warn(to, p->line, "[pool %s]: no service uses it", p->name);
+	}
+}
+
+/* Where a front's complaint about an option belongs. */
+struct place {
+	struct load *l;
+	unsigned service;
+	struct finding_to *to;
+};
+
+static void front_says(void *arg, bool error, const char *option, const char *text)
+{
+	struct place *at = arg;
+	const struct hf_conf_service *v = &at->l->services[at->service];
+	const struct ini_section *s = at->l->service_parts[at->service].section;
+	const struct ini_entry *e = option ? ini_find(&at->l->doc, s, option) : NULL;
+
+	if (!e && option && v->pool)
+		e = ini_find(&at->l->doc, at->l->pool_parts[v->pool - at->l->pools].section, option);
+	if (e)
+		finding_add(at->to, e->line, error, "%s: %s", option, text);
+	else
+		finding_add(at->to, s->line, error, "[service %s]: %s%s%s", v->name, option ? option : "", option ? ": " : "", text);
+}
+
+void confcheck_fronts(struct load *l, struct finding_to *to)
+{
+	for (unsigned i = 0; i < l->conf.n_services; i++) {
+		struct hf_conf_service *v = &l->services[i];
+		struct place at = {l, i, to};
+		struct hf_says says = {front_says, &at};
+		unsigned before = to->errors;
+
+		if (v->front && v->front->check && v->front->check(v->front_conf, &says) != HF_OK && to->errors == before)
+			finding_error(to, v->line, "[service %s]: protocol %s refuses its options", v->name, v->front->name);
+	}
+}
+
+void confcheck_whole(struct load *l, struct finding_to *to)
+{
+	unsigned line = l->gateway ? l->gateway->line : 1;
+
+	endpoint_check_listens(l->services, l->conf.n_services, to);
+	if (!l->conf.n_services)
+		finding_error(to, 1, "there is no [service NAME]: nothing to do");
+	if (!l->conf.gateway.cluster_secret_file.n)
+		finding_warn(to, line, "no cluster-secret-file: one is made in state-dir; a second gateway would have another and disagree");
+}

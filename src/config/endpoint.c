@@ -1,0 +1,297 @@
+/* Where it listens and who is behind; see endpoint.h. Opens nothing and resolves nothing. Called by load.c. */
+#include "endpoint.h"
+
+#include <stdio.h>
+
+#include "holdfast/log.h"
+
+/* Transports whose port nobody should guess: the protocol's usual one belongs to its plain transports. */
+#define PORT_NEEDED (HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS))
+
+static void list_transports(const struct hf_front *f, struct hf_writer *w)
+{
+	bool first = true;
+
+	for (unsigned i = 0; i < HF_TRANSPORTS; i++)
+		if (f->transports & HF_TRANSPORT_BIT(i)) {
+			hf_w_printf(w, "%s%s", first ? "" : ", ", hf_transport_name((enum hf_transport)i));
+			first = false;
+		}
+}
+
+/* Meant as an address, not as a name? For the advice only. */
+static bool looks_numeric(struct hf_bytes b)
+{
+	size_t colons = 0, letters = 0;
+
+	for (size_t i = 0; i < b.n; i++) {
+		colons += b.p[i] == ':';
+		letters += b.p[i] != ':' && b.p[i] != '.' && (b.p[i] < '0' || b.p[i] > '9');
+	}
+	return !letters || colons > 1 || b.p[0] == '[';
+}
+
+static bool has_port(struct hf_bytes a)
+{
+	size_t colon = hf_bytes_find(a, ':');
+
+	if (a.n && a.p[0] == '[')
+		return hf_bytes_find(a, ']') + 1 < a.n;
+	return colon < a.n && hf_bytes_find(hf_bytes_sub(a, colon + 1, a.n), ':') == a.n - colon - 1;
+}
+
+static bool read_transport(const char *what, struct hf_bytes name, const struct hf_front *front, unsigned line, enum hf_transport *out, struct finding_to *to)
+{
+	char text[64] = "";
+	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
+	bool known = hf_transport_read(name, out);
+
+	if (known && (!front || (front->transports & HF_TRANSPORT_BIT(*out))))
+		return true;
+	if (front)
+		list_transports(front, &w);
+	finding_error(to, line, "%s: %s:// is no transport%s%s%s%s", what, hf_log_text(name), front ? " of protocol " : "", front ? front->name : "", front ? ": " : "", text);
+	return false;
+}
+
+/* [TRANSPORT://]ADDRESS[:PORT] */
+static bool read_place(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct finding_to *to)
+{
+	size_t colon = hf_bytes_find(text, ':');
+	struct hf_bytes place = text;
+	enum hf_err e;
+
+	*transport = front ? front->server_transport : HF_TCP;
+	if (hf_bytes_starts(hf_bytes_sub(text, colon, 3), HF_LIT("://"))) {
+		if (!read_transport(what, hf_bytes_sub(text, 0, colon), front, line, transport, to))
+			return false;
+		place = hf_bytes_sub(text, colon + 3, text.n);
+	}
+	e = hf_addr_read(place, front ? front->port : 1, addr);
+	if (e == HF_ERANGE)
+		finding_error(to, line, "%s: %s: a port is 0..65535", what, hf_log_text(text));
+	else if (e != HF_OK && looks_numeric(place))
+		finding_error(to, line, "%s: %s: not an address; write 192.0.2.1:5060 or [2001:db8::1]:5060", what, hf_log_text(text));
+	else if (e != HF_OK)
+		finding_error(to, line, "%s: %s: names are not resolved yet: write the address", what, hf_log_text(text));
+	else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place)) {
+		finding_error(to, line, "%s: %s: %s needs its port written", what, hf_log_text(text), hf_transport_name(*transport));
+		return false;
+	}
+	hf_addr_unmap(addr);
+	return e == HF_OK;
+}
+
+/* HOST[:PORT], a name or an address: it is told to peers, never looked up. */
+static bool is_host_port(struct hf_bytes b)
+{
+	struct hf_addr a;
+	size_t colon = hf_bytes_find(b, ':');
+	struct hf_bytes host = hf_bytes_sub(b, 0, colon);
+	uint64_t port = 1;
+
+	if (b.n && b.p[0] == '[')
+		return hf_addr_read(b, 1, &a) == HF_OK && a.port;
+	if (host.n < 1 || host.n > 253 || (colon < b.n && hf_read_uint(hf_bytes_sub(b, colon + 1, b.n), 65535, &port) != HF_OK))
+		return false;
+	for (size_t i = 0; i < host.n; i++) {
+		uint8_t c = hf_lower(host.p[i]);
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'))
+			return false;
+	}
+	return port != 0;
+}
+
+static void listen_word(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_service *s, struct hf_conf_listen *list, bool *usable, struct finding_to *to)
+{
+	struct hf_conf_listen *last = s->n_listens ? &list[s->n_listens - 1] : NULL;
+	bool advertise = hf_bytes_starts(word, HF_LIT("advertise="));
+
+	if (advertise || hf_bytes_eq(word, HF_LIT("inside"))) {
+		if (*usable && last && last->line == e->line) {
+			if (!advertise)
+				last->inside = true;
+			else if (is_host_port(last->advertise = hf_bytes_sub(word, 10, word.n)))
+				;
+			else
+				finding_error(to, e->line, "listen: %s: HOST or HOST:PORT", hf_log_text(word));
+		} else if (*usable) {
+			finding_error(to, e->line, "listen: %s: stands behind the address that it belongs to", hf_log_text(word));
+		}
+		return;
+	}
+	last = &list[s->n_listens];
+	*last = (struct hf_conf_listen){.line = e->line};
+	*usable = read_place("listen", word, s->front, e->line, &last->transport, &last->addr, to);
+	s->n_listens += *usable;
+}
+
+void endpoint_listens(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_service *out, struct confmem *mem, struct finding_to *to)
+{
+	unsigned words = 0;
+	struct hf_conf_listen *list = NULL;
+
+	for (int pass = 0; pass < 2; pass++) { /* count, then read */
+		for (unsigned i = 0; i < s->n; i++) {
+			const struct ini_entry *e = &doc->entries[s->first + i];
+			struct hf_bytes rest = e->value, word;
+			bool usable = true;
+
+			while (hf_bytes_eq(e->key, HF_LIT("listen")) && ini_word(&rest, &word)) {
+				if (list)
+					listen_word(e, word, out, list, &usable, to);
+				else
+					words++;
+			}
+		}
+		if (!list && !(list = confmem_alloc(mem, (words + 1) * sizeof *list))) {
+			to->no_memory = true;
+			return;
+		}
+	}
+	out->listens = list;
+	if (!words)
+		finding_error(to, s->line, "[service %s]: has no listen line, e.g. listen = %s://0.0.0.0:%u", out->name,
+			hf_transport_name(out->front ? out->front->server_transport : HF_TCP), out->front ? out->front->port : 5060);
+}
+
+static bool same_place(const struct hf_conf_listen *a, const struct hf_conf_listen *b)
+{
+	return hf_transport_is_stream(a->transport) == hf_transport_is_stream(b->transport) && a->addr.port && hf_addr_eq(&a->addr, &b->addr);
+}
+
+void endpoint_check_listens(const struct hf_conf_service *services, unsigned n, struct finding_to *to)
+{
+	const struct hf_conf_listen *all[ENDPOINT_LISTENS_MAX];
+	unsigned have = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = 0; j < services[i].n_listens; j++) {
+			const struct hf_conf_listen *l = &services[i].listens[j];
+			char text[80] = "";
+			struct hf_writer w = hf_writer_on(text, sizeof text - 1);
+
+			if (have == ENDPOINT_LISTENS_MAX) {
+				finding_error(to, l->line, "listen: more than %u addresses in all services", ENDPOINT_LISTENS_MAX);
+				return;
+			}
+			hf_w_addr(&w, &l->addr);
+			for (unsigned k = 0; k < have; k++)
+				if (same_place(all[k], l)) {
+					finding_error(to, l->line, "listen: %s://%s: line %u listens there already", hf_transport_name(l->transport), text, all[k]->line);
+					break;
+				}
+			all[have++] = l;
+		}
+}
+
+/* ---- servers ---- */
+
+static bool read_option_number(const struct ini_entry *e, struct hf_bytes word, const char *name, uint64_t max, uint32_t *out, struct finding_to *to)
+{
+	struct hf_bytes prefix = hf_bytes_str(name);
+	uint64_t v;
+
+	if (!hf_bytes_starts(word, prefix))
+		return false;
+	if (hf_read_uint(hf_bytes_sub(word, prefix.n, word.n), max, &v) == HF_OK)
+		*out = (uint32_t)v;
+	else
+		finding_error(to, e->line, "server: %s: 0..%llu", hf_log_text(word), (unsigned long long)max);
+	return true;
+}
+
+static void copy_name(char out[64], struct hf_bytes name)
+{
+	memcpy(out, name.p, name.n);
+	out[name.n] = 0;
+}
+
+static void server_word(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_server *v, struct finding_to *to)
+{
+	struct hf_bytes was = hf_bytes_sub(word, 4, word.n);
+
+	if (read_option_number(e, word, "weight=", 256, &v->weight, to) || read_option_number(e, word, "max-sessions=", UINT32_MAX, &v->max_sessions, to))
+		return;
+	if (!hf_bytes_starts(word, HF_LIT("was=")))
+		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N and was=OLDNAME", hf_log_text(word));
+	else if (!ini_is_name(was))
+		finding_error(to, e->line, "server: %s: not a server's name", hf_log_text(word));
+	else if (hf_bytes_eq(was, hf_bytes_str(v->name)))
+		finding_error(to, e->line, "server: %s: that is its own name", hf_log_text(word));
+	else
+		copy_name(v->was, was);
+}
+
+/* A line whose name and address can be read is kept, so that what follows can be compared with it. */
+static bool read_server(const struct ini_entry *e, const struct hf_front *front, struct hf_conf_server *v, struct finding_to *to)
+{
+	struct hf_bytes rest = e->value, name, place, word;
+
+	*v = (struct hf_conf_server){.weight = 100, .line = e->line};
+	if (!ini_word(&rest, &name) || !ini_word(&rest, &place)) {
+		finding_error(to, e->line, "server = %s: NAME ADDRESS:PORT", hf_log_text(e->value));
+		return false;
+	}
+	if (!ini_is_name(name)) {
+		finding_error(to, e->line, "server: %s: a name is 1 to %u letters, digits, '.', '_' and '-', a letter or digit first", hf_log_text(name), INI_NAME_MAX);
+		return false;
+	}
+	copy_name(v->name, name);
+	if (!read_place("server", place, front, e->line, &v->transport, &v->addr, to))
+		return false;
+	if (!v->addr.port || hf_addr_is_any(&v->addr)) {
+		finding_error(to, e->line, "server: %s: %s", hf_log_text(place), v->addr.port ? "nobody is at this address" : "a port is 1..65535");
+		return false;
+	}
+	while (ini_word(&rest, &word))
+		server_word(e, word, v, to);
+	return true;
+}
+
+static void compare(const struct hf_conf_server *a, const struct hf_conf_server *b, struct finding_to *to)
+{
+	if (strcmp(a->name, b->name) == 0)
+		finding_error(to, b->line, "server: %s: the name stands in line %u already", b->name, a->line);
+	else if (a->transport == b->transport && hf_addr_eq(&a->addr, &b->addr))
+		finding_error(to, b->line, "server: %s: the address is that of %s in line %u", b->name, a->name, a->line);
+	if (strcmp(a->was, b->name) == 0)
+		finding_error(to, a->line, "server: was=%s: that server is still there, in line %u", a->was, b->line);
+	else if (strcmp(b->was, a->name) == 0)
+		finding_error(to, b->line, "server: was=%s: that server is still there, in line %u", b->was, a->line);
+	else if (b->was[0] && strcmp(a->was, b->was) == 0)
+		finding_error(to, b->line, "server: was=%s: line %u takes over its sessions already", b->was, a->line);
+}
+
+void endpoint_servers(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_pool *out, struct confmem *mem, struct finding_to *to)
+{
+	struct hf_conf_server *list;
+	unsigned lines = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		lines += hf_bytes_eq(doc->entries[s->first + i].key, HF_LIT("server"));
+	list = confmem_alloc(mem, (lines < ENDPOINT_SERVERS_MAX ? lines : ENDPOINT_SERVERS_MAX) * sizeof *list);
+	if (!list) {
+		to->no_memory = true;
+		return;
+	}
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct ini_entry *e = &doc->entries[s->first + i];
+
+		if (!hf_bytes_eq(e->key, HF_LIT("server")))
+			continue;
+		if (out->n_servers == ENDPOINT_SERVERS_MAX) {
+			finding_error(to, e->line, "server: more than %u in a pool", ENDPOINT_SERVERS_MAX);
+			break;
+		}
+		if (!read_server(e, out->front, &list[out->n_servers], to))
+			continue;
+		for (unsigned j = 0; j < out->n_servers; j++)
+			compare(&list[j], &list[out->n_servers], to);
+		out->n_servers++;
+	}
+	out->servers = list;
+	if (!lines)
+		finding_error(to, s->line, "[pool %s]: has no server line, e.g. server = a 192.0.2.11", out->name);
+}

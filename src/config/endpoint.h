@@ -1,0 +1,16 @@
+/* `listen` and `server` lines (config floor, inside). */
+#ifndef ENDPOINT_H
+#define ENDPOINT_H
+
+#include "ini.h"
+
+#define ENDPOINT_LISTENS_MAX 1024 /* of a file: each is a socket a worker */
+#define ENDPOINT_SERVERS_MAX 4096 /* of a pool, as many as the engine numbers */
+
+/* Reads the section's lines; front NULL: its protocol is not known, transports are not checked. */
+void endpoint_listens(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_service *out, struct confmem *mem, struct finding_to *to);
+void endpoint_servers(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_pool *out, struct confmem *mem, struct finding_to *to);
+/* No two listeners of the file at one place. */
+void endpoint_check_listens(const struct hf_conf_service *services, unsigned n, struct finding_to *to);
+
+#endif

@@ -1,0 +1,189 @@
+/* The common option tables; see optrows.h. Must not know a protocol. Used by load.c, fill.c, print.c and reload.c. */
+#include "optrows.h"
+
+#include <stddef.h>
+
+#include "optval.h"
+
+#define AT(s, f) .offset = offsetof(struct s, f)
+#define MINUTE 60000u
+#define HOUR (60 * MINUTE)
+
+static const char *const level_words[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_words[] = {"stderr", "syslog", NULL};
+static const char *const affinity_words[] = {"auto", "table", "hash", "none", NULL};
+static const char *const hash_words[] = {"carp", "ring", "maglev", "modulo", NULL};
+static const char *const balance_words[] = {"hash", "least-sessions", "round-robin", "random", NULL};
+static const char *const fallback_words[] = {"least-sessions", "round-robin", "source", NULL};
+
+#define WORKERS_MAX 64 /* a worker has an octet in names on the wire; more cores than this were never measured */
+
+static enum hf_err read_workers(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	uint64_t n = 0;
+
+	if (!hf_bytes_eq(text, HF_LIT("auto")) && (hf_read_uint(text, WORKERS_MAX, &n) != HF_OK || n == 0)) {
+		hf_w_printf(why, "auto | 1..%d", WORKERS_MAX);
+		return HF_ERANGE;
+	}
+	*(uint64_t *)field = n;
+	return HF_OK;
+}
+
+/* A unix socket's path has 107 octets and a NUL (unix(7)). */
+static enum hf_err read_admin(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_conf_gateway *g = field;
+
+	if (text.n > 107) {
+		hf_w_str(why, "off | a path of at most 107 octets");
+		return HF_ERANGE;
+	}
+	g->admin_off = hf_bytes_eq(text, HF_LIT("off"));
+	g->admin_socket = g->admin_off ? HF_NONE : text;
+	return HF_OK;
+}
+
+static enum hf_err read_http(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	(void)text, (void)field, (void)why; /* not_built lets only `off` come here, and there is nothing to keep */
+	return HF_OK;
+}
+
+static bool is_probe_of(const struct hf_front *f, struct hf_bytes text)
+{
+	return f->probe_name && hf_bytes_eq(text, hf_bytes_str(f->probe_name));
+}
+
+static bool is_probe_of_any(struct hf_bytes text)
+{
+	for (unsigned i = 0; hf_fronts[i]; i++)
+		if (is_probe_of(hf_fronts[i], text))
+			return true;
+	return false;
+}
+
+/* The front's own word for its probe is known once the pool has its front; a pool that no service uses may say any front's. */
+static enum hf_err read_probe(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_conf_pool *p = field;
+
+	if (hf_bytes_eq(text, HF_LIT("none")))
+		p->probe = HF_CONF_PROBE_NONE;
+	else if (hf_bytes_eq(text, HF_LIT("connect")))
+		p->probe = HF_CONF_PROBE_CONNECT;
+	else if (p->front ? is_probe_of(p->front, text) : is_probe_of_any(text))
+		p->probe = HF_CONF_PROBE_FRONT;
+	else {
+		hf_w_str(why, "none | connect");
+		if (p->front && p->front->probe_name)
+			hf_w_printf(why, " | %s", p->front->probe_name);
+		return HF_EINVAL;
+	}
+	return HF_OK;
+}
+
+static const struct hf_option gateway[] = {
+	{"workers", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "auto | 1..64 threads", .dflt = "auto", AT(hf_conf_gateway, workers), .read = read_workers,
+		.help = "Threads that carry traffic; auto: one a core."},
+	{"state-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", .dflt = "/var/lib/holdfast", AT(hf_conf_gateway, state_dir),
+		.help = "Directory of what must outlive a power cut; made if only its last part is missing."},
+	{"run-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", AT(hf_conf_gateway, run_dir),
+		.help = "Directory of the live tables, best on a tmpfs; without it $RUNTIME_DIRECTORY, else /dev/shm/holdfast-UID-HASH of state-dir's path."},
+	{"cluster-secret-file", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", AT(hf_conf_gateway, cluster_secret_file),
+		.help = "File with the keys that all gateways of a cluster share; without it one is made in state-dir."},
+	{"admin-socket", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | path", .offset = 0, .read = read_admin,
+		.help = "Socket where holdfastctl asks; without it RUN-DIR/admin.sock."},
+	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off", .dflt = "off", .not_built = "*", .read = read_http,
+		.help = "Address of the dashboard and of metrics."},
+	{"letter-box", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 64 << 10, .max = 1 << 30, .unit = "octets", .dflt = "4m", AT(hf_conf_gateway, letter_box),
+		.help = "Room for what other threads hand to a worker, for each worker."},
+	{"log-level", HF_OPT_CHOICE, HF_IN_GATEWAY, HF_RELOAD_LIVE, .dflt = "info", AT(hf_conf_gateway, log_level), .words = level_words,
+		.help = "The least weighty lines that are logged."},
+	{"log-to", HF_OPT_CHOICE, HF_IN_GATEWAY, HF_RELOAD_LIVE, .dflt = "stderr", AT(hf_conf_gateway, log_to), .words = log_words,
+		.help = "Where the log goes."},
+	{"log-identities", HF_OPT_BOOL, HF_IN_GATEWAY, HF_RELOAD_LIVE, .dflt = "no", AT(hf_conf_gateway, log_identities),
+		.help = "Users and calls by name in the log, instead of fingerprints."},
+	{"user", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 256, .unit = "user name", AT(hf_conf_gateway, user),
+		.help = "User to become once all ports are open; without it the gateway stays who started it."},
+	{"max-flows", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1000000, .unit = "flows", .dflt = "9000", AT(hf_conf_gateway, max_flows),
+		.help = "Open flows of all workers; each takes two descriptors (LimitNOFILE), and more while bulk moves."},
+	{"max-holds", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1048576, .unit = "parcels", .dflt = "8192", AT(hf_conf_gateway, max_holds),
+		.help = "Parcels that a worker keeps until they are answered."},
+};
+
+static const struct hf_option service[] = {
+	{"protocol", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_RESTART, .unit = "name", .help = "What is spoken here."},
+	{"listen", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "[TRANSPORT://]ADDRESS[:PORT] [inside] [advertise=HOST[:PORT]] ...",
+		.help = "Where it listens; may repeat, and hold several. Port 0: any free one. inside: this listener faces the servers. "
+			"advertise: what peers are told instead of the address. tls, ws and wss need their port written."},
+	{"pool", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "name", .help = "Which [pool NAME] it sends to."},
+	{"handshake-timeout", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 100, .max = 10 * MINUTE, .dflt = "10s", AT(hf_conf_service, handshake_timeout),
+		.help = "From accept to the end of a flow's opening."},
+	{"receive-buffer", HF_OPT_SIZE, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "1m", .off_ok = true, AT(hf_conf_service, receive_buffer),
+		.help = "Receive buffer asked for datagram sockets, for each worker; off: the system's own."},
+};
+
+#define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
+static const struct hf_option pool[] = {
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [was=OLDNAME]",
+		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
+			"was: it takes over the sessions of a former name. tls needs its port written."},
+	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
+		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},
+	{"hash", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "carp", AT(hf_conf_pool, hash), .words = hash_words, .not_built = "ring maglev modulo",
+		.help = "How keys spread over servers."},
+	{"balance", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "hash", AT(hf_conf_pool, balance), .words = balance_words, .not_built = "least-sessions round-robin random",
+		.help = "Where a new session of a table goes."},
+	{"load-factor", HF_OPT_MILLI, IN_BOTH, HF_RELOAD_LIVE, .min = 1000, .max = 10000, .dflt = "off", .off_ok = true, AT(hf_conf_pool, load_factor),
+		.help = "A server takes new sessions up to so many times its fair share; with affinity = hash it is off unless it is given."},
+	{"slots", HF_OPT_UINT, IN_BOTH, HF_RELOAD_RESTART, .min = 16, .max = 20, .unit = "bits", .dflt = "16", AT(hf_conf_pool, slots),
+		.help = "Two to this power is the count of slots that keys fall into; the same in all gateways."},
+	{"max-entries", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_RESTART, .min = 1, .max = 268435456, .unit = "entries", .dflt = "1048576", AT(hf_conf_pool, max_entries),
+		.help = "Sessions that can be remembered; their memory is taken at the start."},
+	{"fallback", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "least-sessions", AT(hf_conf_pool, fallback), .words = fallback_words,
+		.help = "Where a request without a usable key goes."},
+	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "none | connect | the protocol's own", .dflt = "none", .offset = 0, .read = read_probe,
+		.help = "How a server's health is asked for."},
+	{"probe-interval", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 100, .max = HOUR, .dflt = "10s", AT(hf_conf_pool, probe_interval),
+		.help = "From one probe of a server to the next."},
+	{"probe-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 10, .max = MINUTE, .dflt = "1s", AT(hf_conf_pool, probe_timeout),
+		.help = "A probe without an answer has failed after this."},
+	{"probe-rise", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 100, .unit = "probes", .dflt = "2", AT(hf_conf_pool, probe_rise),
+		.help = "So many good ones in a row bring a server up."},
+	{"probe-fall", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 100, .unit = "probes", .dflt = "3", AT(hf_conf_pool, probe_fall),
+		.help = "So many failed ones in a row take a server down."},
+	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
+		.help = "A server that does not take a connection in this time has failed."},
+};
+
+#define N(a) (sizeof(a) / sizeof *(a))
+const struct optrows optrows_gateway = {gateway, N(gateway)};
+const struct optrows optrows_service = {service, N(service)};
+const struct optrows optrows_pool = {pool, N(pool)};
+
+const struct hf_option *optrows_find(const struct optrows *r, struct hf_bytes name)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		if (hf_bytes_eq(name, hf_bytes_str(r->rows[i].name)))
+			return &r->rows[i];
+	return NULL;
+}
+
+bool optrows_is_special(const struct hf_option *row)
+{
+	return row->type == HF_OPT_CUSTOM && !row->read;
+}
+
+bool optrows_repeats(const struct hf_option *row)
+{
+	return optrows_is_special(row) && optval_listed("listen server", hf_bytes_str(row->name));
+}
+
+const char *optrows_default(const struct hf_option *row, const struct hf_front *front)
+{
+	for (unsigned i = 0; front && i < front->n_defaults; i++)
+		if (strcmp(front->defaults[i].option, row->name) == 0)
+			return front->defaults[i].value;
+	return row->dflt;
+}

@@ -1,0 +1,16 @@
+/* Values of options, by their rows: reading, and writing as they would stand in a file (config floor, inside). Pure. */
+#ifndef OPTVAL_H
+#define OPTVAL_H
+
+#include "holdfast/option.h"
+
+/* Reads text into row's field of base (TEXT: a view of text). On failure why says what would be right, and the field is as it was. */
+enum hf_err optval_read(const struct hf_option *row, struct hf_bytes text, void *base, struct hf_writer *why) HF_MUST_USE;
+/* What may stand there: "1..64", "100ms..10m", "yes | no", "auto | table"; nothing when the row does not know. */
+void optval_range(const struct hf_option *row, struct hf_writer *w);
+/* Do two structs have the same value in row's field? CUSTOM: not known here, answers true. */
+bool optval_same(const struct hf_option *row, const void *a, const void *b);
+/* Is `word` one of the words of a blank-separated list? */
+bool optval_listed(const char *list, struct hf_bytes word);
+
+#endif
