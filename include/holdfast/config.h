@@ -92,7 +92,7 @@ enum hf_err hf_conf_may_reload(const struct hf_conf *now, const struct hf_conf *
 void hf_conf_print(void (*line)(void *arg, const char *text), void *arg);
 
 /* The cluster secret (DESIGN 7): `hash HEX` and one or two `sign HEX` lines. A missing file is made, mode 0600, when `make` is set.
- * On failure `why` says file, line and what to do. Fills hash_key, sign, n_sign of site. */
+ * On failure `why` says file, line and what to do; on HF_OK it may hold a warning (others may read the file). Fills hash_key, sign, n_sign of site. */
 enum hf_err hf_secret_load(const char *path, bool make, struct hf_site *site, struct hf_writer *why) HF_MUST_USE;
 
 /* Where run-dir and admin-socket are when the file does not say (into buf): $RUNTIME_DIRECTORY, else /dev/shm/holdfast-UID-HASH of state-dir's path. */

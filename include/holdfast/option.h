@@ -33,7 +33,7 @@ struct hf_option {
 	size_t offset;             /* of the field in the struct that is filled */
 	const char *const *words;  /* CHOICE: NULL-terminated */
 	bool off_ok;               /* the word "off" is taken and stored as 0 */
-	const char *not_built;     /* a value (or "*": any but off/no) that is refused as not built yet */
+	const char *not_built;     /* values, with blanks between (or "*": any but off/no), that are refused as not built yet */
 	/* CUSTOM: reads text into field; on failure writes into why what is wrong and what would be right. The text outlives the field. */
 	enum hf_err (*read)(struct hf_bytes text, void *field, struct hf_writer *why);
 };

@@ -71,7 +71,7 @@ static bool read_place(const char *what, struct hf_bytes text, const struct hf_f
 	if (e == HF_ERANGE)
 		finding_error(to, line, "%s: %s: a port is 0..65535", what, hf_log_text(text));
 	else if (e != HF_OK && looks_numeric(place))
-		finding_error(to, line, "%s: %s: not an address; write 192.0.2.1:5060 or [2001:db8::1]:5060", what, hf_log_text(text));
+		finding_error(to, line, "%s: %s: not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT", what, hf_log_text(text));
 	else if (e != HF_OK)
 		finding_error(to, line, "%s: %s: names are not resolved yet: write the address", what, hf_log_text(text));
 	else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place)) {
@@ -109,16 +109,12 @@ static void listen_word(const struct ini_entry *e, struct hf_bytes word, struct 
 	bool advertise = hf_bytes_starts(word, HF_LIT("advertise="));
 
 	if (advertise || hf_bytes_eq(word, HF_LIT("inside"))) {
-		if (*usable && last && last->line == e->line) {
-			if (!advertise)
-				last->inside = true;
-			else if (is_host_port(last->advertise = hf_bytes_sub(word, 10, word.n)))
-				;
-			else
-				finding_error(to, e->line, "listen: %s: HOST or HOST:PORT", hf_log_text(word));
-		} else if (*usable) {
+		if (*usable && (!last || last->line != e->line))
 			finding_error(to, e->line, "listen: %s: stands behind the address that it belongs to", hf_log_text(word));
-		}
+		else if (*usable && !advertise)
+			last->inside = true;
+		else if (*usable && !is_host_port(last->advertise = hf_bytes_sub(word, 10, word.n)))
+			finding_error(to, e->line, "listen: %s: advertise=HOST or advertise=HOST:PORT", hf_log_text(word));
 		return;
 	}
 	last = &list[s->n_listens];
@@ -152,8 +148,7 @@ void endpoint_listens(const struct ini_doc *doc, const struct ini_section *s, st
 	}
 	out->listens = list;
 	if (!words)
-		finding_error(to, s->line, "[service %s]: has no listen line, e.g. listen = %s://0.0.0.0:%u", out->name,
-			hf_transport_name(out->front ? out->front->server_transport : HF_TCP), out->front ? out->front->port : 5060);
+		finding_error(to, s->line, "[service %s]: has no listen line", out->name);
 }
 
 static bool same_place(const struct hf_conf_listen *a, const struct hf_conf_listen *b)
@@ -293,5 +288,5 @@ void endpoint_servers(const struct ini_doc *doc, const struct ini_section *s, st
 	}
 	out->servers = list;
 	if (!lines)
-		finding_error(to, s->line, "[pool %s]: has no server line, e.g. server = a 192.0.2.11", out->name);
+		finding_error(to, s->line, "[pool %s]: has no server line", out->name);
 }

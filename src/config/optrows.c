@@ -143,7 +143,7 @@ static const struct hf_option pool[] = {
 		.help = "Sessions that can be remembered; their memory is taken at the start."},
 	{"fallback", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "least-sessions", AT(hf_conf_pool, fallback), .words = fallback_words,
 		.help = "Where a request without a usable key goes."},
-	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "none | connect | the protocol's own", .dflt = "none", .offset = 0, .read = read_probe,
+	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "none | connect", .dflt = "none", .offset = 0, .read = read_probe,
 		.help = "How a server's health is asked for."},
 	{"probe-interval", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 100, .max = HOUR, .dflt = "10s", AT(hf_conf_pool, probe_interval),
 		.help = "From one probe of a server to the next."},
@@ -178,6 +178,11 @@ bool optrows_is_special(const struct hf_option *row)
 bool optrows_repeats(const struct hf_option *row)
 {
 	return optrows_is_special(row) && optval_listed("listen server", hf_bytes_str(row->name));
+}
+
+bool optrows_takes_probe(const struct hf_option *row)
+{
+	return row->read == read_probe;
 }
 
 const char *optrows_default(const struct hf_option *row, const struct hf_front *front)

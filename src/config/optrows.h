@@ -19,6 +19,8 @@ static inline struct optrows optrows_of(const struct hf_front *f) { return (stru
 /* Rows without read(): protocol, pool, listen and server, which load.c and endpoint.c read. listen and server may repeat. */
 bool optrows_is_special(const struct hf_option *row);
 bool optrows_repeats(const struct hf_option *row);
+/* Does it take the front's own word for its probe? */
+bool optrows_takes_probe(const struct hf_option *row);
 /* The row's default as it would stand in the file, for a front (may be NULL); NULL: none. */
 const char *optrows_default(const struct hf_option *row, const struct hf_front *front);
 

@@ -102,7 +102,7 @@ void optval_range(const struct hf_option *row, struct hf_writer *w)
 		hf_w_str(w, "off | ");
 	switch (row->type) {
 	case HF_OPT_BOOL:
-		hf_w_str(w, "yes | no");
+		hf_w_str(w, optval_listed(row->not_built, HF_LIT("yes")) ? "no" : "yes | no");
 		break;
 	case HF_OPT_CHOICE:
 		for (unsigned i = 0; row->words[i]; i++) {
