@@ -51,7 +51,8 @@ struct sip_uri {
 /* A name-addr value of Route, Record-Route or Path, and where it stands. */
 struct sip_route {
 	struct sip_span value;      /* the whole value without the comma */
-	struct sip_span cut;        /* what to cut so that this value is gone: with its comma, or the whole header line(s) */
+	struct sip_span cut;        /* what to cut so that this value alone is gone: with its comma, or the whole header line(s) */
+	struct sip_span line;       /* the header line that it stands in, with folds and CRLF */
 	struct sip_uri uri;
 };
 
@@ -90,6 +91,7 @@ struct sip_msg {
 	struct hf_bytes from, to;   /* whole values, unfolded */
 	struct sip_uri from_uri, to_uri;
 	struct hf_bytes cseq_method, cseq_text; /* number as written */
+	struct hf_bytes cseq_value; /* the whole value, unfolded, readable or not: what an answer copies */
 	uint32_t cseq;
 	bool has_max_forwards;
 	uint32_t max_forwards;
@@ -118,15 +120,37 @@ struct sip_msg {
 	struct sip_span content_length_span; /* the digits */
 
 	enum sip_fault fault;
+	unsigned answer;            /* the status that the fault calls for: 400, 501 (unknown method, CSeq says another), 505, 513; 0: none */
+	bool framed;                /* the end of the message is known. False on a stream: close it after the answer */
 	const char *why;            /* a short phrase for the answer and the log, e.g. "two Call-ID" */
 	const char *tag_why;        /* reason name for counting */
-	size_t used;                /* octets of the input that this message took (leading CRLF included) */
+	size_t used;                /* octets of the input that this message took (leading CRLF included); SIP_INCOMPLETE: the leading CRLF alone */
 	size_t need;                /* SIP_INCOMPLETE: at least so many octets are needed in all, 0 = unknown */
 };
 
 /* Scans one message. stream: framing by Content-Length and SIP_INCOMPLETE are possible; else raw is a whole datagram,
  * and octets behind Content-Length are left out of msg->raw. Returns msg->fault. Everything found before a fault stays in msg. */
 enum sip_fault sip_scan(struct hf_bytes raw, bool stream, const struct sip_limits *limits, struct hf_arena *arena, struct sip_msg *msg);
+
+/* One header line of a scanned message, for what the scanner does not keep (all Vias of an answer, a header used as key). */
+struct sip_line {
+	struct sip_span line;   /* with folds and CRLF */
+	struct sip_span name;
+	struct sip_span value;  /* blanks and folds at its ends left out */
+	struct hf_bytes text;   /* of the value, still folded where it is: see sip_unfold */
+	bool is_via, folded;
+	uint8_t id;             /* the scanner's own number of the header */
+};
+/* The next header line; *at starts at msg->start_end. False: there is none (of what was scanned). Lines that are no header are passed over. */
+bool sip_line_next(const struct sip_msg *msg, uint32_t *at, struct sip_line *out);
+/* The next value of a comma list; *list is what is left of it, blanks and folds around values are left out. False: it is at its end. */
+bool sip_value_next(struct hf_bytes *list, struct hf_bytes *value);
+/* A value with each fold as one blank: the view itself when nothing is folded, else a copy. p == NULL: no room. */
+struct hf_bytes sip_unfold(struct hf_bytes value, struct hf_arena *arena);
+/* Takes a Via value of the message at `base` apart (spans are from base). False: not of the form; what was found stays in out. */
+bool sip_via_read(struct hf_bytes value, const uint8_t *base, uint32_t max_params, struct hf_arena *arena, struct sip_via *out);
+/* The places to cut so that the k topmost Route values are gone, ascending and apart; k at most SIP_MAX_ROUTES. Returns how many. */
+unsigned sip_routes_cut(const struct sip_msg *msg, unsigned k, struct sip_span out[SIP_MAX_ROUTES]);
 
 /* Takes a URI apart. False: not of the form. Ports above 65535, an IPv6 literal without its bracket and control octets are refused. */
 bool sip_uri_read(struct hf_bytes text, struct sip_uri *out);

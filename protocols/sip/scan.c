@@ -1,0 +1,336 @@
+/* The scanner: framing, start line, the walk over the header lines, and what must hold of the whole (RFC 3261 7, 8.1.1, 16.3, 18.3).
+ * It keeps nothing between calls and knows no transport but "datagram or stream". Called by the front for each parcel. */
+#include "scan_in.h"
+
+static const struct { unsigned answer; const char *tag; } faults[] = {
+	[SIP_GOOD] = {0, ""},
+	[SIP_GARBAGE] = {0, "garbage"},
+	[SIP_VERSION] = {505, "version"},
+	[SIP_BAD] = {400, "malformed"},
+	[SIP_TOO_LONG] = {513, "too-long"},
+	[SIP_INCOMPLETE] = {0, ""},
+	[SIP_NO_LENGTH] = {400, "no-length"},
+};
+
+void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why)
+{
+	if (s->msg->fault != SIP_GOOD)
+		return;
+	s->msg->fault = fault;
+	s->msg->why = why;
+	s->msg->answer = faults[fault].answer;
+	s->msg->tag_why = faults[fault].tag;
+}
+
+static enum sip_method method_id(struct hf_bytes m)
+{
+	static const char *const names[SIP_OTHER] = {
+		[SIP_INVITE] = "INVITE", [SIP_ACK] = "ACK", [SIP_BYE] = "BYE", [SIP_CANCEL] = "CANCEL", [SIP_OPTIONS] = "OPTIONS",
+		[SIP_REGISTER] = "REGISTER", [SIP_SUBSCRIBE] = "SUBSCRIBE", [SIP_NOTIFY] = "NOTIFY", [SIP_PUBLISH] = "PUBLISH",
+		[SIP_PRACK] = "PRACK", [SIP_UPDATE] = "UPDATE", [SIP_REFER] = "REFER", [SIP_MESSAGE] = "MESSAGE", [SIP_INFO] = "INFO",
+	};
+
+	for (int i = 0; i < SIP_OTHER; i++)
+		if (m.n && m.p[0] == (uint8_t)names[i][0] && hf_bytes_eq(m, hf_bytes_str(names[i])))
+			return (enum sip_method)i;
+	return SIP_OTHER;
+}
+
+enum version { NO_VERSION, OTHER_VERSION, OUR_VERSION };
+
+/* "SIP/2.0" in any case; another is known by "SIP/" digits "." digits. */
+static enum version version_of(struct hf_bytes word)
+{
+	struct sip_cur c = sip_cur_of(hf_bytes_sub(word, 4, word.n));
+
+	if (!hf_bytes_istarts(word, HF_LIT("SIP/")))
+		return NO_VERSION;
+	if (hf_bytes_eq(hf_bytes_sub(word, 4, word.n), HF_LIT("2.0")))
+		return OUR_VERSION;
+	return sip_run(&c, C_DIGIT).n && sip_take(&c, '.') && sip_run(&c, C_DIGIT).n && c.p == c.end ? OTHER_VERSION : NO_VERSION;
+}
+
+/* "SIP/2.0 200 OK" */
+static void status_line(struct sip_scan *s, struct hf_bytes t)
+{
+	struct sip_msg *m = s->msg;
+	struct hf_bytes rest = hf_bytes_sub(t, hf_bytes_find(t, ' '), t.n);
+	struct hf_bytes code = hf_bytes_sub(rest, 1, 3);
+	enum version v = version_of(hf_bytes_sub(t, 0, t.n - rest.n));
+	uint64_t n = 0;
+
+	m->response = true;
+	if (v != OUR_VERSION)
+		sip_fault(s, v == NO_VERSION ? SIP_GARBAGE : SIP_VERSION, "SIP-Version");
+	if (code.n != 3 || hf_read_uint(code, 699, &n) != HF_OK || n < 100 || (rest.n > 4 && rest.p[4] != ' '))
+		sip_fault(s, SIP_BAD, "status code");
+	m->status = (unsigned)n;
+}
+
+static void request_uri(struct sip_scan *s, struct hf_bytes uri)
+{
+	struct sip_msg *m = s->msg;
+	struct hf_bytes p;
+	uint32_t n = 0;
+
+	m->uri_span = sip_span_of(s->raw.p, uri);
+	if (!sip_uri_read(uri, &m->uri) || ((m->uri.sip || m->uri.sips) && m->uri.headers.n)) {
+		sip_fault(s, SIP_BAD, "Request-URI");
+		return;
+	}
+	for (p = m->uri.params; p.n; n++)
+		p = hf_bytes_sub(p, 1 + hf_bytes_find(hf_bytes_sub(p, 1, p.n), ';'), p.n);
+	if (n > s->limits->params)
+		sip_fault(s, SIP_TOO_LONG, "too many parameters");
+}
+
+/* The line has no version at its end. One that reads "INVITE sip:user@host" is at least meant for us. */
+static void no_version(struct sip_scan *s, struct hf_bytes last)
+{
+	struct sip_uri uri;
+	bool ours = sip_uri_read(last, &uri) && (uri.sip || uri.sips);
+
+	sip_fault(s, ours ? SIP_BAD : SIP_GARBAGE, "no SIP-Version");
+}
+
+/* "INVITE sip:user@host SIP/2.0", with single blanks (RFC 4475 3.1.2.8 to 3.1.2.10). */
+static void request_line(struct sip_scan *s, struct hf_bytes t)
+{
+	struct sip_msg *m = s->msg;
+	struct sip_cur c = sip_cur_of(t);
+	struct hf_bytes trimmed = sip_trim(t), uri;
+	size_t last = trimmed.n, first = hf_bytes_find(t, ' ');
+	enum version v;
+
+	while (last && trimmed.p[last - 1] != ' ')
+		last--;
+	v = version_of(hf_bytes_sub(trimmed, last, trimmed.n));
+	m->method = hf_bytes_sub(t, 0, first);
+	m->method_id = method_id(m->method);
+	if (v == NO_VERSION) {
+		no_version(s, hf_bytes_sub(trimmed, last, trimmed.n));
+		return;
+	}
+	if (v == OTHER_VERSION)
+		sip_fault(s, SIP_VERSION, "SIP-Version");
+	if (sip_run(&c, C_TOKEN).n != first)
+		sip_fault(s, SIP_BAD, "method");
+	if (trimmed.n != t.n || last < first + 2) {
+		sip_fault(s, SIP_BAD, "blanks in the start line");
+		return;
+	}
+	uri = hf_bytes_sub(t, first + 1, last - first - 2);
+	if (hf_bytes_find(uri, ' ') < uri.n)
+		sip_fault(s, SIP_BAD, "blanks in the start line");
+	request_uri(s, uri);
+}
+
+void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l)
+{
+	struct hf_bytes t = hf_bytes_of(s->raw.p + l->at, l->end - l->at - 2);
+
+	s->msg->start_end = s->msg->via_at = l->end;
+	if (l->folded) /* the first part is judged, the fold is a fault (RFC 3261 25.1: no LWS there) */
+		t.n = (size_t)((const uint8_t *)memchr(t.p, '\n', t.n) - t.p) - 1;
+	if (hf_bytes_istarts(t, HF_LIT("SIP/")))
+		status_line(s, t);
+	else
+		request_line(s, t);
+	if (l->folded)
+		sip_fault(s, SIP_BAD, "folded start line");
+}
+
+/* Takes the next line; false when it could not. */
+static bool line(struct sip_scan *s, struct sip_raw_line *l)
+{
+	if (!sip_raw_line_next(s->raw, s->pos, l)) {
+		sip_fault(s, SIP_BAD, "no empty line");
+		return false;
+	}
+	s->pos = l->end;
+	return true;
+}
+
+enum head { HEAD_WHOLE, HEAD_LEFT /* not all was looked at: a limit */, HEAD_CUT /* the empty line is not there, or it is no SIP */ };
+
+/* All lines up to the empty one. */
+static enum head head(struct sip_scan *s)
+{
+	struct sip_msg *m = s->msg;
+	struct sip_raw_line l;
+
+	if (!line(s, &l))
+		return HEAD_CUT;
+	sip_start_line(s, &l);
+	for (uint32_t n = 0;; n++) {
+		if (l.bare)
+			sip_fault(s, SIP_BAD, "CR or LF in a line");
+		if (l.end - l.at > s->limits->line)
+			sip_fault(s, SIP_TOO_LONG, "line too long");
+		m->head_end = s->pos;
+		if (m->fault == SIP_GARBAGE || !line(s, &l))
+			return HEAD_CUT;
+		if (l.end - l.at == 2)
+			break;
+		if (n == s->limits->headers) {
+			sip_fault(s, SIP_TOO_LONG, "too many headers");
+			return HEAD_LEFT;
+		}
+		if (sip_raw_line_split(s->raw, &l))
+			sip_header_read(s, &l);
+		else
+			sip_fault(s, SIP_BAD, "header name");
+	}
+	m->body = s->pos;
+	return HEAD_WHOLE;
+}
+
+/* Joins the values of a header that stands on several lines. */
+static struct hf_bytes join(struct sip_scan *s, enum sip_header id, uint32_t at, uint32_t lines, size_t total)
+{
+	struct sip_raw_line l;
+	struct hf_writer w;
+	void *p = NULL;
+
+	if (lines > 1) {
+		p = hf_arena_alloc(s->arena, total);
+		if (!p) {
+			sip_fault(s, SIP_TOO_LONG, "no room");
+			return HF_NONE;
+		}
+		w = hf_writer_on(p, total);
+	}
+	while (lines && sip_raw_line_next(s->raw, at, &l)) {
+		at = l.end;
+		if (!sip_raw_line_split(s->raw, &l) || sip_header_id(l.name) != id)
+			continue;
+		if (!p)
+			return sip_text(s, l.value);
+		if (w.n)
+			hf_w_u8(&w, ',');
+		hf_w_bytes(&w, l.value);
+		lines--;
+	}
+	return p ? sip_text(s, hf_writer_view(&w)) : HF_NONE;
+}
+
+/* What must stand in every message (RFC 3261 8.1.1, 8.1.3.3). */
+static void whole(struct sip_scan *s)
+{
+	static const struct { enum sip_header id; const char *why; } needed[] = {
+		{SIP_H_VIA, "no Via"}, {SIP_H_FROM, "no From"}, {SIP_H_TO, "no To"}, {SIP_H_CALL_ID, "no Call-ID"}, {SIP_H_CSEQ, "no CSeq"},
+	};
+	struct sip_msg *m = s->msg;
+
+	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+		if (!(s->seen & sip_bit(needed[i].id)))
+			sip_fault(s, SIP_BAD, needed[i].why);
+	sip_route_end(s);
+	m->routes_text = join(s, SIP_H_ROUTE, s->route.first, s->route.lines, s->route.total);
+	m->proxy_require = join(s, SIP_H_PROXY_REQUIRE, s->require.first, s->require.lines, s->require.total);
+	if (m->response) {
+		m->method = m->cseq_method;
+		m->method_id = method_id(m->method);
+	} else if (m->fault == SIP_GOOD && !hf_bytes_eq(m->method, m->cseq_method)) {
+		sip_fault(s, SIP_BAD, "CSeq method");
+		if (m->method_id == SIP_OTHER)
+			m->answer = 501; /* RFC 4475 3.1.2.18 */
+	}
+	m->answerable = !m->response && m->via[0].host.n && m->from.p && m->to.p && m->call_id.p && m->cseq_value.p && !s->echo_bare;
+}
+
+/* Where the message ends (RFC 3261 18.3). False: more octets are needed. */
+static bool frame(struct sip_scan *s, bool stream)
+{
+	struct sip_msg *m = s->msg;
+	uint64_t total = (uint64_t)m->body + m->content_length;
+
+	if (!m->has_content_length || !m->framed) {
+		m->framed = m->framed && !stream;
+		if (stream) {
+			m->raw.n = m->body;
+			sip_fault(s, SIP_NO_LENGTH, "no Content-Length");
+		}
+	} else if (total <= s->raw.n) {
+		m->raw.n = (size_t)total;
+	} else if (!stream) {
+		sip_fault(s, SIP_BAD, "Content-Length");
+	} else if (total <= s->limits->message) {
+		m->need = (size_t)total;
+		return false;
+	} else {
+		m->framed = false;
+	}
+	if (m->raw.n > s->limits->message || (stream && total > s->limits->message))
+		sip_fault(s, SIP_TOO_LONG, "message too long");
+	return true;
+}
+
+/* Streams: is the empty line there? */
+static bool head_complete(struct hf_bytes raw)
+{
+	for (size_t at = 0; at < raw.n; at++) {
+		at += hf_bytes_find(hf_bytes_sub(raw, at, raw.n), '\n');
+		if (at >= 3 && at < raw.n && raw.p[at - 1] == '\r' && raw.p[at - 2] == '\n' && raw.p[at - 3] == '\r')
+			return true;
+	}
+	return false;
+}
+
+/* Before the first line (RFC 3261 7.5). True: there is something to read. */
+static bool opening(struct sip_scan *s, bool stream)
+{
+	struct sip_msg *m = s->msg;
+	bool more = s->raw.n == 0 || (s->raw.n == 1 && s->raw.p[0] == '\r');
+
+	if (stream && more) {
+		m->fault = SIP_INCOMPLETE;
+	} else if (more || !sip_is(s->raw.p[0], C_TOKEN)) {
+		sip_fault(s, SIP_GARBAGE, "no start line");
+	} else if (stream && !head_complete(s->raw)) {
+		if (s->raw.n > s->limits->message)
+			sip_fault(s, SIP_TOO_LONG, "message too long");
+		else
+			m->fault = SIP_INCOMPLETE;
+	}
+	return m->fault == SIP_GOOD;
+}
+
+/* Reads what stands at the start of s->raw. False: more octets are needed. */
+static bool message(struct sip_scan *s, bool stream)
+{
+	struct sip_msg *m = s->msg;
+	enum head h;
+
+	m->framed = true;
+	h = head(s);
+	if (h != HEAD_CUT) /* of a cut message no value can be trusted to be whole: it is not answered */
+		whole(s);
+	if (h == HEAD_WHOLE)
+		return frame(s, stream);
+	m->body = m->head_end;
+	m->framed = !stream;
+	return true;
+}
+
+enum sip_fault sip_scan(struct hf_bytes raw, bool stream, const struct sip_limits *limits, struct hf_arena *arena, struct sip_msg *msg)
+{
+	struct sip_scan s = {.limits = limits, .arena = arena, .msg = msg};
+	size_t skip = 0;
+
+	memset(msg, 0, sizeof *msg);
+	while (raw.n - skip >= 2 && raw.p[skip] == '\r' && raw.p[skip + 1] == '\n')
+		skip += 2;
+	msg->raw = s.raw = hf_bytes_sub(raw, skip, raw.n);
+	msg->used = stream ? skip : raw.n;
+	if (raw.n > UINT32_MAX / 2) { /* offsets have 32 bits */
+		sip_fault(&s, SIP_TOO_LONG, "message too long");
+	} else if (opening(&s, stream)) {
+		if (!message(&s, stream)) {
+			*msg = (struct sip_msg){.raw = s.raw, .fault = SIP_INCOMPLETE, .used = skip, .need = skip + msg->need};
+			return SIP_INCOMPLETE;
+		}
+		msg->used = skip + msg->raw.n;
+	}
+	return msg->fault;
+}

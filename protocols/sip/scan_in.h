@@ -1,0 +1,116 @@
+/* Inside the scanner: what its files share. Nobody else includes this. */
+#ifndef SIP_SCAN_IN_H
+#define SIP_SCAN_IN_H
+
+#include "scan.h"
+
+/* What an octet may be (RFC 3261 25.1). */
+enum {
+	C_TOKEN = 1,
+	C_BLANK = 2,    /* SP HTAB, and CR LF: inside a header line these stand in folds only */
+	C_DIGIT = 4,
+	C_ALPHA = 8,
+	C_HOST = 16,    /* of a host name; '_' is met in the field */
+	C_IP6 = 32,     /* inside the brackets of an IPv6 literal */
+	C_CALLID = 64,  /* printable, but not what ends or splits a value: , ; @ */
+	C_STOP = 128,   /* what a search for a comma looks at: " < , */
+};
+extern const uint8_t sip_class[256];
+static inline bool sip_is(uint8_t c, unsigned kind) { return (sip_class[c] & kind) != 0; }
+
+struct sip_cur { const uint8_t *p, *end; };
+
+static inline struct sip_cur sip_cur_of(struct hf_bytes b) { return (struct sip_cur){b.p, b.p + b.n}; }
+static inline void sip_blanks(struct sip_cur *c)
+{
+	while (c->p < c->end && sip_is(*c->p, C_BLANK))
+		c->p++;
+}
+/* The longest run of octets of a kind. */
+static inline struct hf_bytes sip_run(struct sip_cur *c, unsigned kind)
+{
+	const uint8_t *from = c->p;
+
+	while (c->p < c->end && sip_is(*c->p, kind))
+		c->p++;
+	return hf_bytes_of(from, (size_t)(c->p - from));
+}
+static inline bool sip_take(struct sip_cur *c, uint8_t octet)
+{
+	if (c->p == c->end || *c->p != octet)
+		return false;
+	c->p++;
+	return true;
+}
+/* Blanks (and folds) off both ends. */
+struct hf_bytes sip_trim(struct hf_bytes b);
+/* At a '"': moves behind the closing one. False: there is none. */
+bool sip_quoted(struct sip_cur *c);
+/* "[...]" or a name; then the port, when one stands there. False: neither, or a port above 65535. */
+bool sip_host(struct sip_cur *c, struct hf_bytes *host);
+bool sip_port(struct sip_cur *c, uint16_t *port);
+
+struct sip_one_param {
+	struct hf_bytes name, value; /* value.p == NULL: no '=' */
+	struct hf_bytes all;         /* from the name to the end of the value */
+};
+enum sip_more { SIP_END, SIP_ONE, SIP_BROKEN };
+/* The next ";name[=value]". */
+enum sip_more sip_param_next(struct sip_cur *c, struct sip_one_param *out);
+
+/* The next value of a comma list; SIP_BROKEN: a quote or bracket is not closed. `more`: a comma follows it. */
+struct sip_list { struct sip_cur cur; bool more; const uint8_t *comma; /* before the value; NULL at the first */ };
+static inline struct sip_list sip_list_of(struct hf_bytes b) { return (struct sip_list){sip_cur_of(b), true, NULL}; }
+enum sip_more sip_list_next(struct sip_list *l, struct hf_bytes *value);
+
+/* name-addr or addr-spec: the URI without brackets, and the rest from its ';' on. False: quotes, brackets or commas are wrong. */
+bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes *params);
+
+/* A header line as the tokenizer found it. */
+struct sip_raw_line {
+	uint32_t at, end;       /* with CRLF */
+	bool folded, bare;      /* bare: a CR or LF that is no line end */
+	struct hf_bytes name, value;
+};
+
+struct sip_scan {
+	struct hf_bytes raw;
+	const struct sip_limits *limits;
+	struct hf_arena *arena;
+	struct sip_msg *msg;
+	uint32_t pos;
+	uint32_t seen;          /* by header id */
+	bool echo_bare;         /* a value that answers copy holds a bare CR or LF */
+	struct { uint32_t first, lines; size_t total; } route, require; /* lines to be joined at the end */
+	struct hf_bytes last_route;
+};
+
+enum sip_header {
+	SIP_H_NONE, SIP_H_VIA, SIP_H_FROM, SIP_H_TO, SIP_H_CALL_ID, SIP_H_CSEQ, SIP_H_MAX_FORWARDS, SIP_H_CONTENT_LENGTH, SIP_H_ROUTE,
+	SIP_H_RECORD_ROUTE, SIP_H_CONTACT, SIP_H_EXPIRES, SIP_H_SUPPORTED, SIP_H_PROXY_REQUIRE, SIP_H_REPLACES, SIP_H_JOIN,
+	SIP_H_TARGET_DIALOG, SIP_H_REFER_TO, SIP_H_EVENT, SIP_H_SUBSCRIPTION_STATE, SIP_H_SESSION_EXPIRES, SIP_H_MIN_SE, SIP_HEADERS,
+};
+static inline uint32_t sip_bit(enum sip_header h) { return 1u << h; }
+enum sip_header sip_header_id(struct hf_bytes name);
+
+/* Notes a fault, unless one was noted before. */
+void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why);
+/* Finds the line at s->pos and moves behind it. False: no CRLF ends it. */
+bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l);
+/* Splits a line into name and value. False: it is no header. */
+bool sip_raw_line_split(struct hf_bytes raw, struct sip_raw_line *l);
+void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l);
+void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l);
+void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l);
+void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l);
+void sip_route_end(struct sip_scan *s);
+void sip_contact_line(struct sip_scan *s, const struct sip_raw_line *l);
+/* The value unfolded; a full arena becomes SIP_TOO_LONG. */
+struct hf_bytes sip_text(struct sip_scan *s, struct hf_bytes value);
+
+static inline struct sip_span sip_span_of(const uint8_t *base, struct hf_bytes b)
+{
+	return (struct sip_span){(uint32_t)(b.p - base), (uint32_t)b.n};
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* Route (RFC 3261 20.34) with the places to cut, and Contact (20.10), of which only lives and the first URI matter: a proxy does
+ * not judge a Contact (16.3; RFC 4475 3.1.2.13). Called by the scanner for each such line. */
+#include "scan_in.h"
+
+static bool route_uri(struct hf_bytes value, struct sip_uri *out)
+{
+	struct hf_bytes uri, params;
+
+	return sip_addr_split(value, &uri, &params) && sip_uri_read(uri, out);
+}
+
+/* Keeps one value; prev is the value before it on the same line, whose cut now ends where this one begins. */
+static void route_keep(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes value, const uint8_t *comma)
+{
+	struct sip_msg *m = s->msg;
+	struct sip_route r = {.value = sip_span_of(s->raw.p, value), .line = {l->at, l->end - l->at}};
+
+	r.cut = r.line;
+	if (comma) {
+		uint32_t from = (uint32_t)(comma - s->raw.p);
+
+		r.cut = (struct sip_span){from, r.value.at + r.value.n - from};
+		if (m->n_routes <= SIP_MAX_ROUTES) {
+			struct sip_route *prev = &m->route[m->n_routes - 1];
+
+			prev->cut = (struct sip_span){prev->value.at, r.value.at - prev->value.at};
+		}
+	}
+	if (m->n_routes < SIP_MAX_ROUTES) {
+		if (!route_uri(value, &r.uri))
+			sip_fault(s, SIP_BAD, "Route");
+		m->route[m->n_routes] = r;
+	}
+	m->route_last = r;
+	s->last_route = value;
+	m->n_routes++;
+}
+
+void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l)
+{
+	struct sip_list list = sip_list_of(l->value);
+	struct hf_bytes value;
+	enum sip_more more;
+	const uint8_t *comma = NULL;
+
+	if (s->msg->response) /* has no meaning there */
+		return;
+	while ((more = sip_list_next(&list, &value)) == SIP_ONE && value.n) {
+		route_keep(s, l, value, comma);
+		comma = list.cur.p - 1;
+	}
+	if (more != SIP_END)
+		sip_fault(s, SIP_BAD, "Route");
+}
+
+void sip_route_end(struct sip_scan *s)
+{
+	if (s->msg->n_routes > SIP_MAX_ROUTES && !route_uri(s->last_route, &s->msg->route_last.uri))
+		sip_fault(s, SIP_BAD, "Route");
+}
+
+/* Seconds; what is too large for us is "for ever", what is no number is not there (RFC 3261 20.19). */
+static bool contact_expires(struct hf_bytes params, uint32_t *out)
+{
+	struct hf_bytes text = sip_param(params, HF_LIT("expires"));
+	uint64_t v = UINT32_MAX;
+
+	if (!text.n || hf_read_uint(text, UINT32_MAX, &v) == HF_EINVAL)
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+void sip_contact_line(struct sip_scan *s, const struct sip_raw_line *l)
+{
+	struct sip_msg *m = s->msg;
+	struct sip_list list = sip_list_of(l->value);
+	struct hf_bytes value, uri, params;
+	uint32_t expires;
+
+	while (sip_list_next(&list, &value) == SIP_ONE) {
+		if (hf_bytes_eq(value, HF_LIT("*"))) {
+			m->contact_star = true;
+			continue;
+		}
+		if (!value.n || !sip_addr_split(value, &uri, &params))
+			continue;
+		if (!m->contact_uri.p)
+			m->contact_uri = sip_text(s, uri);
+		if (contact_expires(params, &expires)) {
+			m->has_contact_expires = true;
+			if (expires > m->contact_expires)
+				m->contact_expires = expires;
+		}
+	}
+}

@@ -1,0 +1,172 @@
+/* Via (RFC 3261 20.42, 25.1; RFC 3581; RFC 5118 4.5): the two topmost values are taken apart, the others counted, for what lies
+ * below does not concern us (RFC 4475 3.1.1.10). Called by the scanner for each Via line, and by the front for one value. */
+#include "scan_in.h"
+
+/* "SIP / 2.0 / UDP", blanks and folds around the slashes (RFC 4475 3.1.1.1). The version is judged last, so that a message
+ * of another one can still be answered. */
+static bool protocol(struct sip_cur *c, struct sip_via *v, bool *ours)
+{
+	struct hf_bytes name, version;
+
+	name = sip_run(c, C_TOKEN);
+	sip_blanks(c);
+	if (!name.n || !sip_take(c, '/'))
+		return false;
+	sip_blanks(c);
+	version = sip_run(c, C_TOKEN);
+	sip_blanks(c);
+	if (!version.n || !sip_take(c, '/'))
+		return false;
+	sip_blanks(c);
+	v->transport = sip_run(c, C_TOKEN);
+	*ours = hf_bytes_ieq(name, HF_LIT("SIP")) && hf_bytes_eq(version, HF_LIT("2.0"));
+	return v->transport.n > 0 && c->p < c->end && sip_is(*c->p, C_BLANK);
+}
+
+/* "host[:port]"; blanks may stand around the colon. */
+static bool sent_by(struct sip_cur *c, struct sip_via *v)
+{
+	const uint8_t *from;
+
+	sip_blanks(c);
+	from = c->p;
+	if (!sip_host(c, &v->host) || !sip_port(c, &v->port))
+		return false;
+	v->sent_by = hf_bytes_of(from, (size_t)(c->p - from));
+	return true;
+}
+
+/* Takes the blanks out of sent_by. False: no room for the copy. */
+static bool closed_up(struct sip_via *v, struct hf_arena *arena)
+{
+	struct sip_cur c = {v->sent_by.p + v->host.n, v->sent_by.p + v->sent_by.n};
+	struct hf_bytes digits;
+	uint8_t *to;
+
+	if (!sip_is(c.p < c.end ? *c.p : 0, C_BLANK) && !(c.end - c.p > 1 && sip_is(c.p[1], C_BLANK)))
+		return true;
+	while (!sip_is(*c.p, C_DIGIT))
+		c.p++;
+	digits = hf_bytes_of(c.p, (size_t)(c.end - c.p));
+	to = hf_arena_alloc(arena, v->host.n + 1 + digits.n);
+	if (!to)
+		return false;
+	memcpy(to, v->host.p, v->host.n);
+	to[v->host.n] = ':';
+	memcpy(to + v->host.n + 1, digits.p, digits.n);
+	v->sent_by = hf_bytes_of(to, v->host.n + 1 + digits.n);
+	return true;
+}
+
+/* A parameter that routing reads; twice is an error, for two readers would disagree. */
+static bool via_param(struct sip_via *v, const struct sip_one_param *one, const uint8_t *base)
+{
+	static const struct { const char *name; size_t n, at; } known[] = {
+		{"branch", 6, offsetof(struct sip_via, branch)},
+		{"received", 8, offsetof(struct sip_via, received)},
+		{"maddr", 5, offsetof(struct sip_via, maddr)},
+		{"hf", 2, offsetof(struct sip_via, hf)},
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+		struct hf_bytes *to = (struct hf_bytes *)((char *)v + known[i].at);
+
+		if (one->name.n != known[i].n || !hf_bytes_ieq(one->name, hf_bytes_of(known[i].name, known[i].n)))
+			continue;
+		if (to->p || !one->value.n)
+			return false;
+		*to = one->value;
+		if (i == 1)
+			v->received_span = sip_span_of(base, one->all);
+		return true;
+	}
+	if (!hf_bytes_ieq(one->name, HF_LIT("rport")))
+		return true;
+	if (v->rport)
+		return false;
+	v->rport = true;
+	v->rport_value = one->value.n > 0;
+	v->rport_span = sip_span_of(base, one->all);
+	return true;
+}
+
+static enum sip_fault via_read(struct hf_bytes value, const uint8_t *base, uint32_t max_params, struct hf_arena *arena, struct sip_via *v)
+{
+	struct sip_cur c = sip_cur_of(value);
+	struct sip_one_param one;
+	enum sip_more more;
+	bool ours = false;
+
+	memset(v, 0, sizeof *v);
+	v->value = sip_span_of(base, value);
+	v->params = (struct sip_span){v->value.at + v->value.n, 0};
+	v->text = sip_unfold(value, arena);
+	if (!v->text.p)
+		return SIP_TOO_LONG;
+	if (!protocol(&c, v, &ours) || !sent_by(&c, v))
+		return SIP_BAD;
+	if (!closed_up(v, arena))
+		return SIP_TOO_LONG;
+	sip_blanks(&c);
+	v->params = sip_span_of(base, hf_bytes_of(c.p, (size_t)(c.end - c.p)));
+	for (uint32_t n = 0; (more = sip_param_next(&c, &one)) == SIP_ONE; n++) {
+		if (n == max_params)
+			return SIP_TOO_LONG;
+		if (!via_param(v, &one, base))
+			return SIP_BAD;
+	}
+	return more == SIP_END && ours ? SIP_GOOD : SIP_BAD;
+}
+
+bool sip_via_read(struct hf_bytes value, const uint8_t *base, uint32_t max_params, struct hf_arena *arena, struct sip_via *v)
+{
+	return via_read(value, base, max_params, arena, v) == SIP_GOOD;
+}
+
+/* An identifier must follow the magic cookie (RFC 3261 8.1.1.7; RFC 4475 3.2.1). */
+static bool bare_cookie(const struct sip_via *v)
+{
+	return v->branch.n == 7 && hf_bytes_ieq(v->branch, HF_LIT("z9hG4bK"));
+}
+
+/* One value of a line. The second is judged by whoever sends to it: a request does not depend on it. */
+static void keep(struct sip_scan *s, struct hf_bytes value)
+{
+	struct sip_msg *m = s->msg;
+	enum sip_fault fault;
+
+	if (m->n_vias >= SIP_MAX_VIAS)
+		return;
+	fault = via_read(value, s->raw.p, s->limits->params, s->arena, &m->via[m->n_vias]);
+	if (fault == SIP_TOO_LONG)
+		sip_fault(s, fault, "Via too long");
+	else if (m->n_vias == 0 && fault != SIP_GOOD)
+		sip_fault(s, SIP_BAD, "Via");
+	else if (m->n_vias == 0 && !m->response && bare_cookie(&m->via[0]))
+		sip_fault(s, SIP_BAD, "Via branch");
+}
+
+void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l)
+{
+	struct sip_msg *m = s->msg;
+	struct sip_list list = sip_list_of(l->value);
+	struct hf_bytes value;
+	enum sip_more more;
+	bool first = m->n_vias == 0;
+	uint32_t n = 0;
+
+	if (first)
+		m->via_at = l->at;
+	while ((more = sip_list_next(&list, &value)) == SIP_ONE && value.n) {
+		keep(s, value);
+		m->n_vias++;
+		if (first && n++ == 0)
+			m->via_cut = sip_span_of(s->raw.p, value);
+		else if (first && n == 2)
+			m->via_cut.n = (uint32_t)(value.p - s->raw.p) - m->via_cut.at;
+	}
+	if (first && n < 2)
+		m->via_cut = (struct sip_span){l->at, l->end - l->at};
+	if (more != SIP_END)
+		sip_fault(s, SIP_BAD, "Via");
+}

@@ -1,0 +1,99 @@
+/* What the scanner's tests share: limits, messages from files, the oracle's tables. Included by one test program each. */
+#ifndef SIP_DATA_H
+#define SIP_DATA_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "scan.h"
+
+#define DATA_UNUSED __attribute__((unused))
+
+/* Nothing but the message is a limit / what a careful operator would set. */
+static const struct sip_limits wide_limits DATA_UNUSED = {131072, 20000, 131072, 10000, 40000};
+static const struct sip_limits usual_limits DATA_UNUSED = {65535, 256, 8192, 1024, 64};
+
+static uint8_t data_arena[1 << 18] DATA_UNUSED __attribute__((aligned(16)));
+static uint8_t data_octets[1 << 17] DATA_UNUSED;
+
+/* A file of a set; the octets stay until the next call. */
+DATA_UNUSED static struct hf_bytes data_read(const char *dir, const char *file)
+{
+	char path[768];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	f = fopen(path, "rb");
+	if (!f)
+		fail_msg("%s: not found", path);
+	n = fread(data_octets, 1, sizeof data_octets, f);
+	assert_true(n < sizeof data_octets);
+	fclose(f);
+	return hf_bytes_of(data_octets, n);
+}
+
+DATA_UNUSED static enum sip_fault data_scan(struct hf_bytes raw, bool stream, const struct sip_limits *limits, struct sip_msg *m)
+{
+	static struct hf_arena a;
+
+	hf_arena_init(&a, data_arena, sizeof data_arena);
+	return sip_scan(raw, stream, limits, &a, m);
+}
+
+/* One row of an expected.tsv (tab separated, no quoting). */
+struct row {
+	const char *dir, *file, *validity, *action_udp, *action_stream, *also_ok, *call_id, *method, *via_branch, *reason;
+};
+struct table { FILE *f; const char *dir; char *line; size_t cap; };
+struct tally { unsigned rows, exact; };
+
+DATA_UNUSED static struct table table_open(const char *dir)
+{
+	struct table t = {NULL, dir, NULL, 0};
+	char path[768];
+
+	snprintf(path, sizeof path, "%s/expected.tsv", dir);
+	t.f = fopen(path, "r");
+	if (!t.f || getline(&t.line, &t.cap, t.f) < 0)
+		fail_msg("%s: not found", path);
+	return t;
+}
+
+DATA_UNUSED static bool table_next(struct table *t, struct row *r)
+{
+	const char *field[11] = {0};
+	char *p;
+
+	if (getline(&t->line, &t->cap, t->f) < 0)
+		return false;
+	t->line[strcspn(t->line, "\n")] = 0;
+	p = t->line;
+	for (int i = 0; i < 11; i++)
+		field[i] = p ? strsep(&p, "\t") : NULL;
+	assert_non_null(field[9]);
+	*r = (struct row){t->dir, field[0], field[2], field[3], field[4], field[5], field[6], field[7], field[8], field[9]};
+	return true;
+}
+
+DATA_UNUSED static void table_close(struct table *t)
+{
+	free(t->line);
+	fclose(t->f);
+}
+
+DATA_UNUSED static bool shared_dir(const char *sub, char *out, size_t cap)
+{
+	const char *shared = getenv("HOLDFAST_SHARED");
+
+	if (!shared)
+		return false;
+	snprintf(out, cap, "%s/%s", shared, sub);
+	return true;
+}
+
+#endif
