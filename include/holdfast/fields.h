@@ -1,0 +1,24 @@
+/* The names of the fields in answers of the admin socket: one table for who writes them and who reads them (app floor). */
+#ifndef HOLDFAST_FIELDS_H
+#define HOLDFAST_FIELDS_H
+
+#define HF_FIELDS(X) \
+	X(OK, "ok") X(ERROR, "error") X(FINDINGS, "findings") \
+	X(VERSION, "version") X(BOOT, "boot") X(PID, "pid") X(UPTIME_S, "uptime_s") X(WORKERS, "workers") \
+	X(CONFIG_FILE, "config_file") X(CONFIG_GENERATION, "config_generation") \
+	X(SERVICES, "services") X(PROTOCOL, "protocol") X(LISTEN, "listen") X(PARCELS, "parcels") X(DROPS, "drops") \
+	X(POOLS, "pools") X(AFFINITY, "affinity") X(HASH, "hash") X(ENTRIES, "entries") X(EXCEPTIONS, "exceptions") X(MAX_ENTRIES, "max_entries") \
+	X(SERVERS, "servers") X(POOL, "pool") X(NAME, "name") X(ADDRESS, "address") X(TRANSPORT, "transport") X(STATE, "state") \
+	X(WEIGHT, "weight") X(FILE_WEIGHT, "file_weight") X(SESSIONS, "sessions") X(CAP, "cap") X(SLOTS, "slots") X(SINCE_S, "since_s") \
+	X(LAST_FAILURE, "last_failure") \
+	X(KEY, "key") X(FINGERPRINT, "fingerprint") X(SLOT, "slot") X(OWNER, "owner") X(SERVER, "server") X(WHY, "why") \
+	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up")
+
+enum hf_field {
+#define X(e, name) HF_F_##e,
+	HF_FIELDS(X)
+#undef X
+	HF_F_COUNT
+};
+
+#endif

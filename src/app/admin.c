@@ -1,0 +1,315 @@
+/* The admin socket: a UNIX stream on the control loop; a line in, a line of JSON out, the end. It knows no command (answer.c does).
+ * Clients are bounded in number, octets and time, and a descriptor is kept in reserve, so that it answers when descriptors have run out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "gateway.h"
+#include "holdfast/log.h"
+#include "json.h"
+
+#define CLIENTS 32     /* at once; an operator and some scripts */
+#define DEADLINE_MS 5000 /* for the request line, and again for each part of the answer that is taken */
+#define PAUSE_MS 200   /* before accept is tried again when descriptors or memory have run out */
+
+struct client {
+	struct admin *admin;
+	int fd;
+	struct hf_watch *watch;
+	struct hf_timer *timer;
+	uint8_t line[COMMAND_LINE_MAX];
+	size_t n;
+	struct json out;
+	size_t sent;
+};
+
+struct admin {
+	struct gateway *g;
+	int fd, reserve;
+	struct hf_watch *watch;
+	struct hf_timer *resume;
+	struct client *clients[CLIENTS];
+	unsigned n_clients;
+	dev_t dev; /* the socket file that is ours to remove */
+	ino_t ino;
+};
+
+static void keep_reserve(struct admin *a)
+{
+	if (a->reserve < 0)
+		a->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void client_end(void *arg)
+{
+	struct client *c = arg;
+	struct admin *a = c->admin;
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		if (a->clients[i] == c) {
+			a->clients[i] = NULL;
+			a->n_clients--;
+		}
+	}
+	hf_watch_free(c->watch);
+	hf_timer_free(c->timer);
+	json_free(&c->out);
+	close(c->fd);
+	free(c);
+	keep_reserve(a);
+	hf_watch_set(a->watch, HF_READ);
+}
+
+static void client_send(struct client *c)
+{
+	while (c->sent < c->out.w.n) {
+		ssize_t n = send(c->fd, c->out.w.p + c->sent, c->out.w.n - c->sent, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			hf_watch_set(c->watch, HF_WRITE);
+			return;
+		}
+		if (n <= 0)
+			break;
+		c->sent += (size_t)n;
+		hf_timer_set(c->timer, DEADLINE_MS);
+	}
+	client_end(c);
+}
+
+static void client_answer(struct client *c, struct hf_bytes line)
+{
+	c->out = json_new();
+	answer(c->admin->g, line, &c->out);
+	if (!json_failed(&c->out))
+		hf_w_u8(&c->out.w, '\n'); /* json_close always leaves place */
+	if (json_failed(&c->out)) {
+		json_free(&c->out);
+		hf_log(HF_LOG_ERROR, "event=admin-answer-failed error=\"no memory\"");
+	}
+	client_send(c);
+}
+
+static void client_refuse(struct client *c, const char *text)
+{
+	c->out = json_new();
+	json_open(&c->out, JSON_ITEM, '{');
+	json_bool(&c->out, HF_F_OK, false);
+	json_str(&c->out, HF_F_ERROR, text);
+	json_close(&c->out, '}');
+	hf_w_u8(&c->out.w, '\n');
+	client_send(c);
+}
+
+/* The line is taken at its end, or at the end of what the client sends. */
+static void client_read(struct client *c)
+{
+	ssize_t n = recv(c->fd, c->line + c->n, sizeof c->line - c->n, 0);
+	struct hf_bytes got;
+	size_t end;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0 || (n == 0 && c->n == 0)) {
+		client_end(c);
+		return;
+	}
+	c->n += (size_t)n;
+	got = hf_bytes_of(c->line, c->n);
+	end = hf_bytes_find(got, '\n');
+	if (end == got.n && n > 0) {
+		if (c->n == sizeof c->line)
+			client_refuse(c, "the line is longer than 4096 octets");
+		return;
+	}
+	got = hf_bytes_sub(got, 0, end);
+	if (got.n && got.p[got.n - 1] == '\r')
+		got.n--;
+	client_answer(c, got);
+}
+
+static void client_ready(void *arg, unsigned what)
+{
+	struct client *c = arg;
+
+	(void)what;
+	if (c->out.w.n)
+		client_send(c);
+	else
+		client_read(c);
+}
+
+static void client_new(struct admin *a, int fd)
+{
+	struct client *c = calloc(1, sizeof *c);
+	unsigned i = 0;
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	while (a->clients[i])
+		i++;
+	c->admin = a;
+	c->fd = fd;
+	a->clients[i] = c;
+	a->n_clients++;
+	c->watch = hf_watch_new(a->g->loop, fd, HF_READ, client_ready, c);
+	c->timer = hf_timer_new(a->g->loop, client_end, c);
+	if (!c->watch || !c->timer)
+		client_end(c);
+	else
+		hf_timer_set(c->timer, DEADLINE_MS);
+}
+
+static int accept_one(struct admin *a)
+{
+	int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && a->reserve >= 0) {
+		close(a->reserve);
+		a->reserve = -1;
+		fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	}
+	return fd;
+}
+
+static void resume(void *arg)
+{
+	struct admin *a = arg;
+
+	keep_reserve(a);
+	if (a->n_clients < CLIENTS)
+		hf_watch_set(a->watch, HF_READ);
+}
+
+static void accept_ready(void *arg, unsigned what)
+{
+	struct admin *a = arg;
+	int fd = accept_one(a);
+
+	(void)what;
+	if (fd >= 0) {
+		client_new(a, fd);
+	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+		hf_log_limited(HF_LOG_WARN, HF_R_NO_MEMORY, "event=admin-accept-failed error=\"%m\"");
+		hf_watch_set(a->watch, 0); /* else the loop would spin */
+		hf_timer_set(a->resume, PAUSE_MS);
+	}
+	if (a->n_clients == CLIENTS)
+		hf_watch_set(a->watch, 0); /* until one ends */
+}
+
+/* Does a process answer at this address? */
+static bool is_live(const struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool live = fd >= 0 && (connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 || errno != ECONNREFUSED);
+
+	if (fd >= 0)
+		close(fd);
+	return live;
+}
+
+/* Binds; the file of a dead process is replaced, anything else is left alone. */
+static enum hf_err bind_path(struct admin *a, const struct sockaddr_un *at, struct hf_writer *why)
+{
+	struct stat st;
+
+	if (lstat(at->sun_path, &st) == 0) {
+		if (!S_ISSOCK(st.st_mode)) {
+			hf_w_printf(why, "admin-socket: %s is there and is no socket; move it away", at->sun_path);
+			return HF_EIO;
+		}
+		if (is_live(at)) {
+			hf_w_printf(why, "admin-socket: another gateway answers at %s; stop it, or give this one a run-dir of its own", at->sun_path);
+			return HF_EIO;
+		}
+		unlink(at->sun_path);
+	}
+	if (bind(a->fd, (const struct sockaddr *)at, sizeof *at) == 0 && chmod(at->sun_path, 0660) == 0 && stat(at->sun_path, &st) == 0) {
+		a->dev = st.st_dev;
+		a->ino = st.st_ino;
+		return HF_OK;
+	}
+	hf_w_printf(why, "admin-socket: cannot make %s: %s", at->sun_path, strerror(errno));
+	return HF_EIO;
+}
+
+static enum hf_err open_path(struct admin *a, struct hf_writer *why)
+{
+	const struct places *p = &a->g->places;
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	mode_t mask;
+	enum hf_err e;
+
+	memcpy(at.sun_path, p->admin, strlen(p->admin)); /* places_find has measured it */
+	a->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (a->fd < 0) {
+		hf_w_printf(why, "admin-socket: %s", strerror(errno));
+		return HF_EIO;
+	}
+	mask = umask(0177); /* nobody else gets in between bind and chmod; no other thread runs yet */
+	e = bind_path(a, &at, why);
+	umask(mask);
+	if (e != HF_OK)
+		return e;
+	if ((p->user[0] && geteuid() == 0 && chown(p->admin, p->uid, p->gid) < 0) || listen(a->fd, CLIENTS) < 0) {
+		hf_w_printf(why, "admin-socket: %s: %s", p->admin, strerror(errno));
+		return HF_EIO;
+	}
+	return HF_OK;
+}
+
+enum hf_err admin_open(struct gateway *g, struct admin **out, struct hf_writer *why)
+{
+	struct admin *a = calloc(1, sizeof *a);
+	enum hf_err e = HF_ENOMEM;
+
+	if (!a)
+		return HF_ENOMEM;
+	a->g = g;
+	a->fd = a->reserve = -1;
+	e = open_path(a, why);
+	if (e != HF_OK)
+		goto out;
+	e = HF_ENOMEM;
+	keep_reserve(a);
+	a->watch = hf_watch_new(g->loop, a->fd, HF_READ, accept_ready, a);
+	a->resume = hf_timer_new(g->loop, resume, a);
+	if (a->watch && a->resume)
+		e = HF_OK;
+out:
+	if (e != HF_OK)
+		admin_close(a);
+	else
+		*out = a;
+	return e;
+}
+
+void admin_close(struct admin *a)
+{
+	struct stat st;
+
+	if (!a)
+		return;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (a->clients[i])
+			client_end(a->clients[i]);
+	hf_watch_free(a->watch);
+	hf_timer_free(a->resume);
+	if (a->fd >= 0)
+		close(a->fd);
+	if (a->reserve >= 0)
+		close(a->reserve);
+	if (a->ino && lstat(a->g->places.admin, &st) == 0 && st.st_dev == a->dev && st.st_ino == a->ino)
+		unlink(a->g->places.admin);
+	free(a);
+}

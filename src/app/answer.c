@@ -1,0 +1,133 @@
+/* The commands of the admin socket: what each does and answers. Field names come from holdfast/fields.h.
+ * Called by admin.c with one line; knows no socket. */
+#include <unistd.h>
+
+#include "holdfast/clock.h"
+#include "holdfast/log.h"
+#include "json.h"
+#include "list.h"
+#include "report.h"
+#include "target.h"
+
+static void begin_ok(struct json *j)
+{
+	json_open(j, JSON_ITEM, '{');
+	json_bool(j, HF_F_OK, true);
+}
+
+static enum hf_err status(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	(void)c;
+	(void)why;
+	begin_ok(j);
+	json_str(j, HF_F_VERSION, HF_VERSION);
+	json_hex(j, HF_F_BOOT, g->site.boot, 8);
+	json_uint(j, HF_F_PID, (uint64_t)getpid());
+	json_uint(j, HF_F_UPTIME_S, (hf_clock_ms() - g->start_ms) / 1000);
+	json_uint(j, HF_F_WORKERS, hf_net_workers(g->net));
+	json_str(j, HF_F_CONFIG_FILE, g->args->file);
+	json_uint(j, HF_F_CONFIG_GENERATION, hf_net_generation(g->net));
+	list_services(g, j);
+	list_pools(g, j);
+	json_close(j, '}');
+	return HF_OK;
+}
+
+static enum hf_err servers(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	(void)c;
+	(void)why;
+	begin_ok(j);
+	list_servers(g, j);
+	json_close(j, '}');
+	return HF_OK;
+}
+
+/* What a member is like after a change: read again, because the engine decides. */
+static void changed(struct gateway *g, const struct target *t, const char *event, struct json *j)
+{
+	struct hf_server_view v = t->view;
+
+	(void)hf_engine_server(t->engine, t->id, &v);
+	hf_log(HF_LOG_INFO, "event=%s server=%s/%s state=%s weight=%u file_weight=%u", event, t->pool->name, v.name, hf_state_name(v.state), v.weight, v.file_weight);
+	upkeep_kick(g->upkeep);
+	begin_ok(j);
+	json_str(j, HF_F_POOL, t->pool->name);
+	json_str(j, HF_F_SERVER, v.name);
+	json_str(j, HF_F_STATE, hf_state_name(v.state));
+	json_uint(j, HF_F_WEIGHT, v.weight);
+	json_uint(j, HF_F_FILE_WEIGHT, v.file_weight);
+	json_close(j, '}');
+}
+
+static enum hf_err drain(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	bool on = c->kind == COMMAND_DRAIN;
+	struct target t;
+	enum hf_err e = target_find(g, c, &t, why);
+
+	if (e != HF_OK)
+		return e;
+	hf_engine_mark(t.engine, t.id, HF_MARK_DRAIN, on, hf_clock_ms());
+	changed(g, &t, on ? "drain" : "undrain", j);
+	return HF_OK;
+}
+
+static enum hf_err weight(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	struct target t;
+	enum hf_err e = target_find(g, c, &t, why);
+
+	if (e != HF_OK)
+		return e;
+	hf_engine_weigh(t.engine, t.id, c->weight_of_file ? HF_WEIGHT_FILE : c->weight, hf_clock_ms());
+	changed(g, &t, "weight", j);
+	return HF_OK;
+}
+
+static enum hf_err reload_now(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	struct hf_findings f = {0};
+	enum hf_err e = reload(g, &f);
+
+	(void)c;
+	(void)why;
+	json_open(j, JSON_ITEM, '{');
+	json_bool(j, HF_F_OK, e == HF_OK);
+	if (e != HF_OK)
+		json_str(j, HF_F_ERROR, "the configuration was refused; nothing has changed");
+	else
+		json_uint(j, HF_F_CONFIG_GENERATION, hf_net_generation(g->net));
+	report_json(g->args->file, &f, j);
+	json_close(j, '}');
+	hf_findings_free(&f);
+	return HF_OK;
+}
+
+static enum hf_err where(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	return list_where(g, c, j, why);
+}
+
+static enum hf_err (*const run[])(struct gateway *, const struct command *, struct json *, struct hf_writer *) = {
+	[COMMAND_STATUS] = status, [COMMAND_SERVERS] = servers, [COMMAND_WHERE] = where, [COMMAND_DRAIN] = drain,
+	[COMMAND_UNDRAIN] = drain, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now,
+};
+
+/* A command that fails has written nothing. */
+void answer(struct gateway *g, struct hf_bytes line, struct json *j)
+{
+	uint8_t text[2048];
+	struct hf_writer why = hf_writer_on(text, sizeof text);
+	struct command c;
+	enum hf_err e = command_read(line, &c, &why);
+
+	if (e == HF_OK)
+		e = run[c.kind](g, &c, j, &why);
+	if (e == HF_OK)
+		return;
+	json_open(j, JSON_ITEM, '{');
+	json_bool(j, HF_F_OK, false);
+	json_text(j, HF_F_ERROR, why.n ? hf_writer_view(&why) : hf_bytes_str(hf_err_text(e)));
+	json_close(j, '}');
+}

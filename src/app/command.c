@@ -1,0 +1,152 @@
+/* Reads a line of the admin socket; see command.h. It knows the words and their form, not whether a server exists. */
+#include "command.h"
+
+#include "holdfast/nearest.h"
+
+#define QUOTE_MAX 64 /* octets of what was typed that an error repeats */
+
+typedef enum hf_err args_fn(struct hf_bytes rest, struct command *c, struct hf_writer *why);
+static args_fn no_args, where_args, server_args, weight_args;
+
+static const struct word {
+	const char *name, *usage;
+	enum command_kind kind;
+	args_fn *args;
+} words[] = {
+	{"status", "status", COMMAND_STATUS, no_args},
+	{"servers", "servers", COMMAND_SERVERS, no_args},
+	{"where", "where [--pool POOL] [KIND:]KEY", COMMAND_WHERE, where_args},
+	{"drain", "drain [POOL/]SERVER", COMMAND_DRAIN, server_args},
+	{"undrain", "undrain [POOL/]SERVER", COMMAND_UNDRAIN, server_args},
+	{"weight", "weight [POOL/]SERVER 0..256|file", COMMAND_WEIGHT, weight_args},
+	{"reload", "reload", COMMAND_RELOAD, no_args},
+};
+#define N_WORDS (sizeof words / sizeof words[0])
+
+void command_quote(struct hf_writer *why, struct hf_bytes typed)
+{
+	hf_w_u8(why, '\'');
+	hf_w_escaped(why, hf_bytes_sub(typed, 0, QUOTE_MAX));
+	hf_w_str(why, typed.n > QUOTE_MAX ? "...'" : "'");
+}
+
+/* The next word; *rest goes behind it and the blanks that follow. */
+static struct hf_bytes next_word(struct hf_bytes *rest)
+{
+	struct hf_bytes r = hf_bytes_trim(*rest), w;
+	size_t n = 0;
+
+	while (n < r.n && r.p[n] != ' ' && r.p[n] != '\t')
+		n++;
+	w = hf_bytes_sub(r, 0, n);
+	*rest = hf_bytes_trim(hf_bytes_sub(r, n, SIZE_MAX));
+	return w;
+}
+
+static enum hf_err too_much(struct hf_bytes rest, struct hf_writer *why)
+{
+	hf_w_str(why, "there is more than was expected: ");
+	command_quote(why, rest);
+	return HF_EINVAL;
+}
+
+static enum hf_err no_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	(void)c;
+	return rest.n ? too_much(rest, why) : HF_OK;
+}
+
+/* [POOL/]SERVER */
+static enum hf_err read_server(struct hf_bytes *rest, struct command *c, struct hf_writer *why)
+{
+	struct hf_bytes w = next_word(rest);
+	size_t slash = hf_bytes_find(w, '/');
+
+	c->server = w;
+	if (slash < w.n) {
+		c->pool = hf_bytes_sub(w, 0, slash);
+		c->server = hf_bytes_sub(w, slash + 1, SIZE_MAX);
+	}
+	if (c->server.n && (slash == w.n || c->pool.n))
+		return HF_OK;
+	hf_w_str(why, "a server is named as SERVER or POOL/SERVER");
+	return HF_EINVAL;
+}
+
+static enum hf_err server_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	enum hf_err e = read_server(&rest, c, why);
+
+	return e != HF_OK ? e : no_args(rest, c, why);
+}
+
+static enum hf_err weight_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	enum hf_err e = read_server(&rest, c, why);
+	struct hf_bytes w;
+	uint64_t v = 0;
+
+	if (e != HF_OK)
+		return e;
+	w = next_word(&rest);
+	c->weight_of_file = hf_bytes_eq(w, HF_LIT("file"));
+	if (!c->weight_of_file)
+		e = hf_read_uint(w, COMMAND_WEIGHT_MAX, &v);
+	if (e != HF_OK) {
+		hf_w_str(why, "a weight is a number from 0 to 256, or the word file; got ");
+		command_quote(why, w);
+		return e;
+	}
+	c->weight = (uint32_t)v;
+	return no_args(rest, c, why);
+}
+
+static enum hf_err where_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	struct hf_bytes behind = rest;
+
+	if (hf_bytes_eq(next_word(&behind), HF_LIT("--pool"))) {
+		c->pool = next_word(&behind);
+		rest = behind;
+		if (c->pool.n == 0) {
+			hf_w_str(why, "--pool wants the name of a pool");
+			return HF_EINVAL;
+		}
+	}
+	c->key = rest;
+	if (rest.n)
+		return HF_OK;
+	hf_w_str(why, "the key is missing: [KIND:]KEY");
+	return HF_EINVAL;
+}
+
+static enum hf_err unknown(struct hf_bytes typed, struct hf_writer *why)
+{
+	struct hf_nearest near = {.wanted = typed};
+
+	for (size_t i = 0; i < N_WORDS; i++)
+		hf_nearest_add(&near, hf_bytes_str(words[i].name));
+	hf_w_str(why, "no command ");
+	command_quote(why, typed);
+	hf_w_str(why, "; nearest: ");
+	hf_w_nearest(why, &near);
+	return HF_EINVAL;
+}
+
+enum hf_err command_read(struct hf_bytes line, struct command *out, struct hf_writer *why)
+{
+	struct hf_bytes rest = line, w = next_word(&rest);
+	enum hf_err e;
+
+	memset(out, 0, sizeof *out);
+	for (size_t i = 0; i < N_WORDS; i++) {
+		if (!hf_bytes_eq(w, hf_bytes_str(words[i].name)))
+			continue;
+		out->kind = words[i].kind;
+		e = words[i].args(rest, out, why);
+		if (e != HF_OK)
+			hf_w_printf(why, " (usage: %s)", words[i].usage);
+		return e;
+	}
+	return unknown(w, why);
+}

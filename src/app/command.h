@@ -1,0 +1,28 @@
+/* What a line on the admin socket asks for (app floor, inside). Pure: line in, command out. */
+#ifndef APP_COMMAND_H
+#define APP_COMMAND_H
+
+#include "holdfast/writer.h"
+
+#define COMMAND_LINE_MAX 4096 /* octets of a line, its end included; a key of 4096 octets is refused, no real one is near */
+#define COMMAND_WEIGHT_MAX 256
+
+enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_WEIGHT, COMMAND_RELOAD };
+
+/* All views borrow the line. */
+struct command {
+	enum command_kind kind;
+	struct hf_bytes pool;    /* of --pool P or P/S; empty: not said */
+	struct hf_bytes server;  /* DRAIN, UNDRAIN, WEIGHT */
+	struct hf_bytes key;     /* WHERE: [KIND:]KEY, blanks inside kept */
+	uint32_t weight;         /* WEIGHT: 0..256 */
+	bool weight_of_file;     /* WEIGHT: back to the file's */
+};
+
+/* line: without its end. HF_EINVAL / HF_ERANGE: `why` says what is wrong and what would be right. */
+enum hf_err command_read(struct hf_bytes line, struct command *out, struct hf_writer *why) HF_MUST_USE;
+
+/* Octets that somebody typed, quoted, escaped and cut, for a sentence. */
+void command_quote(struct hf_writer *why, struct hf_bytes typed);
+
+#endif

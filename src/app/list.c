@@ -1,0 +1,133 @@
+/* Services, pools and servers as they are now; see list.h. */
+#include "list.h"
+
+#include "holdfast/clock.h"
+#include "json.h"
+
+static const char *const affinities[] = {"auto", "table", "hash", "none"}; /* enum hf_mode */
+static const char *const hashes[] = {"carp", "ring", "maglev", "modulo"};   /* enum hf_method and what is to come */
+
+static void listens(struct gateway *g, const char *service, struct json *j)
+{
+	struct hf_listener_view v;
+
+	json_open(j, HF_F_LISTEN, '[');
+	for (unsigned i = 0; hf_net_listener(g->net, i, &v); i++)
+		if (strcmp(v.service, service) == 0)
+			json_text(j, JSON_ITEM, v.info->uri);
+	json_close(j, ']');
+}
+
+static void drops(const struct hf_front *front, const struct hf_service_counts *n, struct json *j)
+{
+	json_open(j, HF_F_DROPS, '{');
+	for (unsigned r = 0; r < HF_REASON_MAX; r++) {
+		const char *name = n->reasons[r] && r != HF_R_NONE && r != HF_R_DONE ? hf_reason_name(front, r) : NULL;
+
+		if (name)
+			json_count(j, name, n->reasons[r]);
+	}
+	json_close(j, '}');
+}
+
+void list_services(struct gateway *g, struct json *j)
+{
+	const struct hf_conf *c = hf_net_conf(g->net);
+
+	json_open(j, HF_F_SERVICES, '[');
+	for (unsigned i = 0; i < c->n_services; i++) {
+		const struct hf_conf_service *s = &c->services[i];
+		struct hf_service_counts n = {0};
+
+		(void)hf_net_counts(g->net, s->name, &n);
+		json_open(j, JSON_ITEM, '{');
+		json_str(j, HF_F_NAME, s->name);
+		json_str(j, HF_F_PROTOCOL, s->front->name);
+		json_str(j, HF_F_POOL, s->pool->name);
+		listens(g, s->name, j);
+		json_uint(j, HF_F_PARCELS, n.parcels);
+		drops(s->front, &n, j);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+void list_pools(struct gateway *g, struct json *j)
+{
+	const struct hf_conf *c = hf_net_conf(g->net);
+
+	json_open(j, HF_F_POOLS, '[');
+	for (unsigned i = 0; i < c->n_pools; i++) {
+		const struct hf_conf_pool *p = &c->pools[i];
+		struct hf_engine *e = hf_net_engine(g->net, p->name);
+		struct hf_engine_counts n = {0};
+
+		if (e)
+			hf_engine_counts(e, &n);
+		json_open(j, JSON_ITEM, '{');
+		json_str(j, HF_F_NAME, p->name);
+		json_str(j, HF_F_AFFINITY, affinities[p->affinity]);
+		json_str(j, HF_F_HASH, hashes[p->hash]);
+		json_uint(j, HF_F_SLOTS, n.slots);
+		json_uint(j, HF_F_ENTRIES, n.entries);
+		json_uint(j, HF_F_EXCEPTIONS, n.exceptions);
+		json_uint(j, HF_F_MAX_ENTRIES, n.max_entries);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void address(const struct hf_member_view *m, struct json *j)
+{
+	uint8_t text[80];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+
+	hf_w_addr(&w, &m->addr);
+	json_text(j, HF_F_ADDRESS, hf_writer_view(&w));
+	json_str(j, HF_F_TRANSPORT, hf_transport_name(m->transport));
+}
+
+static void server(struct gateway *g, const char *pool, const struct hf_server_view *v, uint64_t now, struct json *j)
+{
+	struct hf_member_view m = {.last_failure = ""};
+
+	json_open(j, JSON_ITEM, '{');
+	json_str(j, HF_F_POOL, pool);
+	json_str(j, HF_F_NAME, v->name);
+	if (hf_net_member(g->net, pool, v->id, &m)) {
+		address(&m, j);
+	} else {
+		json_null(j, HF_F_ADDRESS);
+		json_null(j, HF_F_TRANSPORT);
+	}
+	json_str(j, HF_F_STATE, hf_state_name(v->state));
+	json_uint(j, HF_F_WEIGHT, v->weight);
+	json_uint(j, HF_F_FILE_WEIGHT, v->file_weight);
+	json_uint(j, HF_F_SESSIONS, v->sessions);
+	if (v->cap == UINT32_MAX)
+		json_null(j, HF_F_CAP);
+	else
+		json_uint(j, HF_F_CAP, v->cap);
+	json_uint(j, HF_F_SLOTS, v->slots);
+	json_uint(j, HF_F_SINCE_S, (now - v->since_ms) / 1000);
+	json_str(j, HF_F_LAST_FAILURE, m.last_failure);
+	json_close(j, '}');
+}
+
+/* Removed servers that still hold sessions stand among the others: they drain. */
+void list_servers(struct gateway *g, struct json *j)
+{
+	const struct hf_conf *c = hf_net_conf(g->net);
+	uint64_t now = hf_clock_ms();
+	struct hf_server_view v;
+
+	json_open(j, HF_F_SERVERS, '[');
+	for (unsigned i = 0; i < c->n_pools; i++) {
+		struct hf_engine *e = hf_net_engine(g->net, c->pools[i].name);
+
+		for (unsigned id = 1; e && id <= hf_engine_last_id(e); id++)
+			if (hf_engine_server(e, (uint16_t)id, &v))
+				server(g, c->pools[i].name, &v, now, j);
+	}
+	json_close(j, ']');
+}

@@ -1,0 +1,190 @@
+/* How answers look to people; see show.h. It reads fields by the names of holdfast/fields.h and writes to stdout. */
+#include "show.h"
+
+static const char *const fields[] = {
+#define X(e, name) name,
+	HF_FIELDS(X)
+#undef X
+};
+
+/* ---- values ---- */
+
+bool show_get(const struct hf_json *in, enum hf_field f, struct hf_json *out) { return hf_json_find(in, fields[f], out); }
+
+const char *show_text(const struct hf_json *in, enum hf_field f)
+{
+	static char ring[16][1024];
+	static unsigned at;
+	char *t = ring[at++ & 15];
+	uint8_t plain[256];
+	struct hf_writer p = hf_writer_on(plain, sizeof plain), w = hf_writer_on(t, sizeof ring[0] - 1);
+	struct hf_json v;
+
+	if (!show_get(in, f, &v) || v.kind == HF_JSON_NULL)
+		return "-";
+	if (v.kind == HF_JSON_STRING)
+		hf_w_json_text(&p, v.raw);
+	else
+		hf_w_bytes(&p, v.raw);
+	hf_w_escaped(&w, hf_writer_view(&p));
+	t[w.n] = 0;
+	return t;
+}
+
+static uint64_t number(const struct hf_json *in, enum hf_field f)
+{
+	struct hf_json v;
+	uint64_t n;
+
+	return show_get(in, f, &v) && hf_read_uint(v.raw, UINT64_MAX, &n) == HF_OK ? n : 0;
+}
+
+static const char *duration(uint64_t s)
+{
+	static char ring[4][48];
+	static unsigned at;
+	char *t = ring[at++ & 3];
+	unsigned long long n = s;
+
+	if (s < 120)
+		snprintf(t, sizeof ring[0], "%llus", n);
+	else if (s < 7200)
+		snprintf(t, sizeof ring[0], "%llum%02llus", n / 60, n % 60);
+	else if (s < 172800)
+		snprintf(t, sizeof ring[0], "%lluh%02llum", n / 3600, n / 60 % 60);
+	else
+		snprintf(t, sizeof ring[0], "%llud%02lluh", n / 86400, n / 3600 % 24);
+	return t;
+}
+
+/* ---- views ---- */
+
+static void show_service(const struct hf_json *s)
+{
+	struct hf_json list, v;
+	struct hf_bytes key;
+	size_t at = 0;
+
+	printf("service %s: %s to pool %s, %s parcels\n", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL), show_text(s, HF_F_PARCELS));
+	if (show_get(s, HF_F_LISTEN, &list))
+		while (hf_json_next(&list, &at, NULL, &v))
+			printf("  listen %.*s\n", (int)v.raw.n, (const char *)v.raw.p);
+	at = 0;
+	if (show_get(s, HF_F_DROPS, &list))
+		while (hf_json_next(&list, &at, &key, &v))
+			printf("  drop   %.*s %.*s\n", (int)key.n, (const char *)key.p, (int)v.raw.n, (const char *)v.raw.p);
+}
+
+static void show_status(const struct hf_json *a)
+{
+	struct hf_json list, v;
+	size_t at = 0;
+
+	printf("holdfast %s, pid %s, up %s, %s workers, boot %s\n", show_text(a, HF_F_VERSION), show_text(a, HF_F_PID), duration(number(a, HF_F_UPTIME_S)),
+	       show_text(a, HF_F_WORKERS), show_text(a, HF_F_BOOT));
+	printf("configuration %s, generation %s\n", show_text(a, HF_F_CONFIG_FILE), show_text(a, HF_F_CONFIG_GENERATION));
+	if (show_get(a, HF_F_SERVICES, &list))
+		while (hf_json_next(&list, &at, NULL, &v))
+			show_service(&v);
+	at = 0;
+	if (show_get(a, HF_F_POOLS, &list))
+		while (hf_json_next(&list, &at, NULL, &v))
+			printf("pool %s: %s %s, %s slots, %s of %s entries, %s exceptions\n", show_text(&v, HF_F_NAME), show_text(&v, HF_F_AFFINITY), show_text(&v, HF_F_HASH),
+			       show_text(&v, HF_F_SLOTS), show_text(&v, HF_F_ENTRIES), show_text(&v, HF_F_MAX_ENTRIES), show_text(&v, HF_F_EXCEPTIONS));
+}
+
+/* A server's row; a weight that is not the file's says so. */
+enum { COLUMNS = 11 };
+static void row(const struct hf_json *s, char cell[COLUMNS][128])
+{
+	static const enum hf_field plain[COLUMNS] = {HF_F_POOL, HF_F_NAME, HF_F_TRANSPORT, HF_F_ADDRESS, HF_F_STATE, HF_F_SINCE_S, HF_F_WEIGHT,
+		HF_F_SESSIONS, HF_F_CAP, HF_F_SLOTS, HF_F_LAST_FAILURE};
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		snprintf(cell[i], sizeof cell[i], "%s", show_text(s, plain[i]));
+	snprintf(cell[5], sizeof cell[5], "%s", duration(number(s, HF_F_SINCE_S)));
+	if (number(s, HF_F_WEIGHT) != number(s, HF_F_FILE_WEIGHT))
+		snprintf(cell[6], sizeof cell[6], "%.40s (file %.40s)", show_text(s, HF_F_WEIGHT), show_text(s, HF_F_FILE_WEIGHT));
+	if (!cell[COLUMNS - 1][0])
+		snprintf(cell[COLUMNS - 1], sizeof cell[0], "-");
+}
+
+static void show_servers(const struct hf_json *a)
+{
+	static const char head[COLUMNS][128] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "CAP", "SLOTS", "LAST FAILURE"};
+	char cell[COLUMNS][128];
+	size_t width[COLUMNS], at = 0;
+	struct hf_json list, v;
+
+	if (!show_get(a, HF_F_SERVERS, &list))
+		return;
+	for (unsigned i = 0; i < COLUMNS; i++)
+		width[i] = strlen(head[i]);
+	while (hf_json_next(&list, &at, NULL, &v)) {
+		row(&v, cell);
+		for (unsigned i = 0; i < COLUMNS; i++)
+			width[i] = strlen(cell[i]) > width[i] ? strlen(cell[i]) : width[i];
+	}
+	memcpy(cell, head, sizeof cell);
+	at = 0;
+	do {
+		for (unsigned i = 0; i + 1 < COLUMNS; i++)
+			printf("%-*s  ", (int)width[i], cell[i]);
+		printf("%s\n", cell[COLUMNS - 1]);
+	} while (hf_json_next(&list, &at, NULL, &v) && (row(&v, cell), true));
+}
+
+static void show_where(const struct hf_json *a)
+{
+	struct hf_json v;
+
+	if (show_get(a, HF_F_SERVER, &v) && v.kind == HF_JSON_NULL)
+		printf("%s would find no eligible server in pool %s.\n", show_text(a, HF_F_KEY), show_text(a, HF_F_POOL));
+	else
+		printf("%s would go to %s (%s) of pool %s: %s.\n", show_text(a, HF_F_KEY), show_text(a, HF_F_SERVER), show_text(a, HF_F_STATE), show_text(a, HF_F_POOL), show_text(a, HF_F_WHY));
+	printf("  fingerprint %s, slot %s of %s, then %s\n", show_text(a, HF_F_FINGERPRINT), show_text(a, HF_F_SLOT), show_text(a, HF_F_OWNER), show_text(a, HF_F_RUNNER_UP));
+	if (show_get(a, HF_F_EXPIRES_S, &v) && v.kind == HF_JSON_NUMBER)
+		printf("  its entry ends in %s\n", duration(number(a, HF_F_EXPIRES_S)));
+	else
+		printf("  there is no entry\n");
+}
+
+static void show_change(const struct hf_json *a)
+{
+	printf("%s/%s: %s, weight %s (file %s)\n", show_text(a, HF_F_POOL), show_text(a, HF_F_SERVER), show_text(a, HF_F_STATE), show_text(a, HF_F_WEIGHT), show_text(a, HF_F_FILE_WEIGHT));
+}
+
+void show_findings(const struct hf_json *a, FILE *to)
+{
+	struct hf_json list, v;
+	size_t at = 0;
+
+	if (!show_get(a, HF_F_FINDINGS, &list))
+		return;
+	while (hf_json_next(&list, &at, NULL, &v)) {
+		uint8_t t[8192];
+		struct hf_writer w = hf_writer_on(t, sizeof t);
+
+		hf_w_json_text(&w, v.raw);
+		for (size_t i = 0; i < w.n; i++) /* UTF-8 of the file stays, control octets do not */
+			fputc(t[i] < 0x20 || t[i] == 0x7f ? '?' : t[i], to);
+		fputc('\n', to);
+	}
+}
+
+static void show_reload(const struct hf_json *a)
+{
+	show_findings(a, stdout);
+	printf("reloaded: generation %s\n", show_text(a, HF_F_CONFIG_GENERATION));
+}
+
+const struct command commands[] = {
+	{"status", "", 0, 0, show_status},
+	{"servers", "", 0, 0, show_servers},
+	{"where", "[--pool POOL] [KIND:]KEY", 1, 1000, show_where},
+	{"drain", "[POOL/]SERVER", 1, 1, show_change},
+	{"undrain", "[POOL/]SERVER", 1, 1, show_change},
+	{"weight", "[POOL/]SERVER 0..256|file", 2, 2, show_change},
+	{"reload", "", 0, 0, show_reload},
+};
+const unsigned n_commands = sizeof commands / sizeof commands[0];

@@ -1,0 +1,25 @@
+/* The control client's commands and how their answers look to people (beside holdfastctl.c). One thread. */
+#ifndef MAIN_SHOW_H
+#define MAIN_SHOW_H
+
+#include <stdio.h>
+
+#include "holdfast/fields.h"
+#include "holdfast/json.h"
+
+struct command {
+	const char *name, *args;
+	int min, max; /* words behind the name */
+	void (*show)(const struct hf_json *answer);
+};
+extern const struct command commands[];
+extern const unsigned n_commands;
+
+/* A member of an answer; false: not there. */
+bool show_get(const struct hf_json *in, enum hf_field f, struct hf_json *out);
+/* A field as printable text ("-" for null): the terminal never sees an octet that a peer chose. Valid until the 16th next call. */
+const char *show_text(const struct hf_json *in, enum hf_field f);
+/* The lines of a refused or warned configuration. */
+void show_findings(const struct hf_json *answer, FILE *to);
+
+#endif

@@ -1,0 +1,93 @@
+/* Directories, the admin socket's path and the user to become. Called at start; --check uses places_find alone, which changes nothing. */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway.h"
+#include "report.h"
+
+static void finding(struct hf_findings *f, const char *text)
+{
+	report_add(f, hf_bytes_str(text));
+}
+
+static void copy(char *to, size_t n, struct hf_bytes b)
+{
+	snprintf(to, n, "%.*s", (int)b.n, (const char *)b.p);
+}
+
+static void find_user(struct places *p, struct hf_bytes name, struct hf_findings *f)
+{
+	char text[160];
+	struct passwd *pw;
+
+	copy(p->user, sizeof p->user, name);
+	if (name.n == 0)
+		return;
+	pw = getpwnam(p->user);
+	if (!pw) {
+		snprintf(text, sizeof text, "user: there is no user %s on this system", p->user);
+		finding(f, text);
+		return;
+	}
+	p->uid = pw->pw_uid;
+	p->gid = pw->pw_gid;
+}
+
+enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, struct hf_findings *f)
+{
+	unsigned before = f->errors;
+
+	memset(p, 0, sizeof *p);
+	copy(p->state, sizeof p->state, conf->state_dir);
+	hf_conf_run_dir(conf, p->run, sizeof p->run);
+	if (!conf->admin_off)
+		hf_conf_admin_socket(conf, p->admin, sizeof p->admin);
+	copy(p->secret, sizeof p->secret, conf->cluster_secret_file);
+	p->secret_ours = conf->cluster_secret_file.n == 0;
+	if (p->secret_ours && (size_t)snprintf(p->secret, sizeof p->secret, "%.*s/cluster.secret", (int)conf->state_dir.n, (const char *)conf->state_dir.p) >= sizeof p->secret)
+		finding(f, "state-dir: the path is too long");
+	if (strlen(p->admin) >= sizeof ((struct sockaddr_un *)0)->sun_path)
+		finding(f, "admin-socket: the path is longer than the 107 octets that the system allows for a socket");
+	find_user(p, conf->user, f);
+	return f->errors > before ? HF_EINVAL : HF_OK;
+}
+
+static bool becomes_other(const struct places *p) { return p->user[0] && geteuid() == 0; }
+
+static enum hf_err make_dir(const struct places *p, const char *option, const char *path, struct hf_writer *why)
+{
+	struct stat st;
+
+	if (mkdir(path, 0750) == 0) {
+		if (!becomes_other(p) || chown(path, p->uid, p->gid) == 0)
+			return HF_OK;
+	} else if (errno == EEXIST && stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return HF_OK;
+		errno = ENOTDIR;
+	}
+	hf_w_printf(why, "%s: cannot make %.800s: %s", option, path, strerror(errno));
+	return HF_EIO;
+}
+
+enum hf_err places_make(const struct places *p, struct hf_writer *why)
+{
+	enum hf_err e = make_dir(p, "state-dir", p->state, why);
+
+	return e != HF_OK ? e : make_dir(p, "run-dir", p->run, why);
+}
+
+enum hf_err places_drop_root(const struct places *p, struct hf_writer *why)
+{
+	if (!becomes_other(p))
+		return HF_OK;
+	if (initgroups(p->user, p->gid) == 0 && setgid(p->gid) == 0 && setuid(p->uid) == 0 && (p->uid == 0 || setuid(0) < 0))
+		return HF_OK;
+	hf_w_printf(why, "user: cannot become %s: %s", p->user, strerror(errno));
+	return HF_EIO;
+}

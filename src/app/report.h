@@ -1,0 +1,18 @@
+/* Findings on their way to people: to stderr, to the log, to an answer (app floor, inside). Control thread. */
+#ifndef APP_REPORT_H
+#define APP_REPORT_H
+
+#include "holdfast/config.h"
+#include "holdfast/log.h"
+
+struct json;
+
+/* Adds an error that has no line of the file, from a writer's text. */
+void report_add(struct hf_findings *f, struct hf_bytes text);
+void report_print(const char *file, const struct hf_findings *f);
+/* One line a finding, errors and warnings under their events. */
+void report_log(const char *file, const struct hf_findings *f, const char *error_event, const char *warning_event);
+/* "findings":["FILE:LINE: TEXT",...] */
+void report_json(const char *file, const struct hf_findings *f, struct json *j);
+
+#endif

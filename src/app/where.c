@@ -1,0 +1,108 @@
+/* `where`: to which server a key would go now, and why. It asks the front for the key and the engine for the answer; nothing changes. */
+#include "holdfast/clock.h"
+#include "json.h"
+#include "list.h"
+#include "target.h"
+
+#define ARENA (64u << 10) /* a key is at most a line, and a front may keep a canonical copy or two */
+
+struct found {
+	const struct hf_conf_pool *pool;
+	struct hf_engine *engine;
+	struct hf_key key;
+};
+
+/* The key in the form that this pool's messages give; false: it has none of that kind. */
+static bool key_in(struct gateway *g, const struct hf_conf_pool *p, struct hf_bytes text, struct hf_arena *arena, struct found *out)
+{
+	struct found f = {.pool = p, .engine = hf_net_engine(g->net, p->name)};
+	const struct hf_conf_service *service;
+	struct hf_ctx ctx;
+
+	if (!f.engine || !hf_net_ctx(g->net, p->name, arena, &ctx, &service) || !service->front->key_read)
+		return false;
+	if (service->front->key_read(&ctx, text, &f.key) != HF_OK || f.key.fp == 0)
+		return false;
+	*out = f;
+	return true;
+}
+
+static enum hf_err none(const struct command *c, struct hf_writer *why)
+{
+	command_quote(why, c->key);
+	hf_w_str(why, " is no key of ");
+	hf_w_str(why, c->pool.n ? "pool " : "any pool; a key is written as [KIND:]KEY");
+	if (c->pool.n)
+		command_quote(why, c->pool);
+	return HF_EINVAL;
+}
+
+/* Without --pool the key must be one of a single pool. */
+static enum hf_err find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct found *out, struct hf_writer *why)
+{
+	const struct hf_conf *conf = hf_net_conf(g->net);
+	const struct hf_conf_pool *only = NULL;
+	unsigned n = 0;
+
+	if (c->pool.n && target_pool(g, c->pool, &only, why) != HF_OK)
+		return HF_ENOENT;
+	for (unsigned i = 0; i < conf->n_pools; i++) {
+		struct found f;
+
+		if ((only && only != &conf->pools[i]) || !key_in(g, &conf->pools[i], c->key, arena, &f))
+			continue;
+		if (n++ == 0)
+			*out = f;
+		else if (n == 2)
+			hf_w_printf(why, "this can be a key of several pools; say --pool with one of: %s", out->pool->name);
+		if (n > 1)
+			hf_w_printf(why, ", %s", conf->pools[i].name);
+	}
+	return n == 1 ? HF_OK : n ? HF_EEXIST : none(c, why);
+}
+
+static void name_of(struct hf_engine *e, enum hf_field field, uint16_t id, struct json *j)
+{
+	struct hf_server_view v;
+
+	if (id != HF_NO_SERVER && hf_engine_server(e, id, &v))
+		json_str(j, field, v.name);
+	else
+		json_null(j, field);
+}
+
+enum hf_err list_where(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+{
+	static uint8_t memory[ARENA]; /* one command at a time */
+	struct hf_arena arena;
+	struct found f = {0};
+	struct hf_where w;
+	uint64_t since;
+	enum hf_err e;
+
+	hf_arena_init(&arena, memory, sizeof memory);
+	e = find(g, c, &arena, &f, why);
+	if (e != HF_OK)
+		return e;
+	hf_engine_where(f.engine, f.key.fp, &w, hf_clock_ms());
+	json_open(j, JSON_ITEM, '{');
+	json_bool(j, HF_F_OK, true);
+	json_str(j, HF_F_POOL, f.pool->name);
+	json_text(j, HF_F_KEY, f.key.text.n ? f.key.text : c->key);
+	json_hex(j, HF_F_FINGERPRINT, f.key.fp, HF_FP_BITS / 4);
+	json_uint(j, HF_F_SLOT, w.slot);
+	name_of(f.engine, HF_F_OWNER, w.owner, j);
+	name_of(f.engine, HF_F_SERVER, w.server, j);
+	json_str(j, HF_F_WHY, hf_why_name(w.why));
+	if (w.server == HF_NO_SERVER)
+		json_null(j, HF_F_STATE);
+	else
+		json_str(j, HF_F_STATE, hf_state_name(hf_engine_state(f.engine, w.server, &since)));
+	if (w.known)
+		json_uint(j, HF_F_EXPIRES_S, w.expires_s);
+	else
+		json_null(j, HF_F_EXPIRES_S);
+	name_of(f.engine, HF_F_RUNNER_UP, w.runner_up, j);
+	json_close(j, '}');
+	return HF_OK;
+}
