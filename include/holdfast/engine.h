@@ -75,7 +75,7 @@ struct hf_question {
 	enum hf_why hint_why;
 	uint64_t refs[2];          /* fingerprints, 0 = none */
 	struct hf_key key;         /* fp 0: fallback decides, nothing is remembered */
-	uint64_t place;            /* the fingerprint whose slot places a key without an entry; 0: the key's own. Its entry's server wins over its slot */
+	uint64_t place;            /* the fingerprint whose slot places a key without an entry; 0: the key's own */
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;

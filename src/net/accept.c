@@ -1,0 +1,89 @@
+/* Accepting: a connection becomes a flow in OPENING with its one deadline, or is refused with a reason. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "sock.h"
+
+#define ACCEPTS 32         /* connections taken a turn, so that others get theirs */
+#define PAUSE_MS 100       /* out of descriptors: accepting pauses, without spinning */
+
+static bool begin(struct listening *l, const struct snap_service *s, int fd, const struct hf_addr *source)
+{
+	struct flow *f = flow_new(l->w);
+
+	if (!f)
+		return false;
+	f->rt = s->rt;
+	f->pool = s->pool->rt;
+	f->service = s->rt->id;
+	f->listener = s->infos[l->at].hash;
+	f->source = *source;
+	f->local = s->infos[l->at].wildcard ? sock_local(fd) : s->infos[l->at].addr;
+	f->phase = PHASE_OPENING;
+	f->side[HF_CLIENT].watch = hf_watch_new(l->w->loop, fd, HF_READ, conn_client_ready, f);
+	f->deadline = hf_timer_new(l->w->loop, conn_expired, f);
+	if (!f->side[HF_CLIENT].watch || !f->deadline) {
+		hf_watch_free(f->side[HF_CLIENT].watch);
+		hf_timer_free(f->deadline);
+		flow_free(f);
+		return false;
+	}
+	f->side[HF_CLIENT].fd = fd;
+	conn_deadline(f, s->conf->handshake_timeout);
+	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].flows, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].open_flows, 1, memory_order_relaxed);
+	return true;
+}
+
+static void refuse(struct listening *l, const struct snap_service *s, int fd, unsigned reason)
+{
+	close(fd);
+	atomic_fetch_sub_explicit(&l->w->net->open_flows, 1, memory_order_relaxed);
+	worker_count(l->w, s->rt, reason);
+}
+
+static void resume(void *arg)
+{
+	struct listening *l = arg;
+
+	hf_watch_set(l->watch, HF_READ);
+}
+
+static void pause_accepting(struct listening *l)
+{
+	if (!l->pause)
+		l->pause = hf_timer_new(l->w->loop, resume, l);
+	if (!l->pause)
+		return;
+	hf_watch_set(l->watch, 0);
+	hf_timer_set(l->pause, PAUSE_MS);
+}
+
+void conn_acceptable(void *arg, unsigned what)
+{
+	struct listening *l = arg;
+	struct worker *w = l->w;
+	const struct snap_service *s = snap_service(w->snap, l->service);
+
+	(void)what;
+	HF_BUG_ON(!s);
+	w->now_ms = hf_clock_ms();
+	for (int i = 0; i < ACCEPTS; i++) {
+		struct sockaddr_storage ss;
+		socklen_t n = sizeof ss;
+		struct hf_addr source;
+		int fd = accept4(l->socks->fd[w->index], (struct sockaddr *)&ss, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+				pause_accepting(l);
+			return;
+		}
+		sock_get_addr(&ss, &source);
+		if (atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed) >= w->snap->conf->gateway.max_flows)
+			refuse(l, s, fd, HF_R_FLOW_LIMIT);
+		else if (!begin(l, s, fd, &source))
+			refuse(l, s, fd, HF_R_NO_MEMORY);
+	}
+}

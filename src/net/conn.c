@@ -1,0 +1,368 @@
+/* The life of a flow from accept to conn_close: gathering the opening, running steps, ending. See flow.h for the phases.
+ * Knows no protocol; dial.c connects, pump.c relays. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "holdfast/clock.h"
+#include "sock.h"
+
+#define DRAIN_MS 2000      /* what was sent to a client that is refused has this long to arrive */
+
+static const struct snap_service *service_of(const struct flow *f) { return snap_service(f->w->snap, f->service); }
+
+/* ---- what a flow waits for ---- */
+
+void conn_deadline(struct flow *f, uint64_t ms)
+{
+	if (!f->deadline)
+		return;
+	if (ms)
+		hf_timer_set(f->deadline, ms);
+	else
+		hf_timer_stop(f->deadline);
+}
+
+static bool wants_read(const struct flow *f, enum hf_side i)
+{
+	const struct side *s = &f->side[i];
+
+	if (s->eof || f->stuck || (i == HF_SERVER && f->phase < PHASE_ANSWER))
+		return false;
+	if (f->phase == PHASE_RELAY)
+		return buf_len(&f->side[!i].out) == 0;
+	if (f->phase == PHASE_CLOSING)
+		return i == HF_CLIENT;
+	return buf_len(&s->in) < f->rt->front->max_opening;
+}
+
+void conn_watch(struct flow *f)
+{
+	for (int i = 0; i < 2; i++) {
+		struct side *s = &f->side[i];
+		bool connecting = i == HF_SERVER && f->phase == PHASE_DIALING;
+
+		if (s->watch)
+			hf_watch_set(s->watch, (wants_read(f, (enum hf_side)i) ? HF_READ : 0u) | (connecting || buf_len(&s->out) ? HF_WRITE : 0u));
+	}
+}
+
+enum hf_err conn_drain(struct side *s)
+{
+	while (buf_len(&s->out)) {
+		ssize_t n = send(s->fd, s->out.p + s->out.at, buf_len(&s->out), MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? HF_OK : HF_ECLOSED;
+		s->out.at += (size_t)n;
+	}
+	buf_free(&s->out);
+	return HF_OK;
+}
+
+/* ---- steps ---- */
+
+static void finish(struct flow *f);
+
+static void run(struct flow *f, struct hf_event *ev)
+{
+	struct parcel p = {.w = f->w, .service = service_of(f), .rt = f->rt, .pool = f->pool, .flow = f};
+
+	hf_arena_reset(&f->w->arena);
+	deliver_ctx(f->w, p.service, &p.ctx);
+	p.ctx.flow = f->state;
+	ev->listener = p.service ? snap_listener(p.service, f->listener, NULL) : NULL;
+	ev->source = f->source;
+	ev->local = f->local;
+	ev->flow_name = conn_name(f);
+	if (ev->kind != HF_EV_BYTES)
+		ev->bytes = buf_view(&f->side[HF_CLIENT].in);
+	p.ev = *ev;
+	f->busy = true;
+	deliver_run(&p);
+	f->busy = false;
+}
+
+void conn_step(struct flow *f, struct hf_event *ev)
+{
+	if (!service_of(f))
+		f->end = HF_R_SERVICE_REMOVED;
+	else
+		run(f, ev);
+	while (f->failed && !f->end) { /* a dial that failed at once */
+		unsigned reason = f->failed;
+
+		f->failed = 0;
+		dial_failed(f, reason);
+		return;
+	}
+	if (f->end)
+		finish(f);
+	else
+		conn_watch(f);
+}
+
+/* ---- acts ---- */
+
+void conn_more(struct parcel *p, size_t need)
+{
+	struct side *s = &p->flow->side[p->ev.side];
+
+	s->need = need;
+	if (s->eof || need > p->rt->front->max_opening)
+		conn_close_later(p->flow, need > p->rt->front->max_opening ? HF_R_TOO_BIG : p->ev.side == HF_CLIENT ? HF_R_CLIENT_CLOSED : HF_R_SERVER_CLOSED);
+}
+
+void conn_send(struct parcel *p, const struct hf_send *s)
+{
+	struct flow *f = p->flow;
+	struct worker *w = p->w;
+	bool up = s->to == HF_TO_SERVER;
+	struct hf_bytes base = s->base.p ? s->base : p->ev.bytes;
+	size_t n = udp_compose(w->scratch, LETTER_MAX, base, s->splices, s->n_splices);
+	const struct snap_member *m = up ? snap_by_hash(p->service->pool, s->server) : NULL;
+	struct side *to = &f->side[up ? HF_SERVER : HF_CLIENT];
+
+	if ((up && !m) || (s->to != HF_TO_CLIENT && !up) || (n == 0 && base.n) || !buf_add(&to->out, w->scratch, n, OUT_MAX)) {
+		conn_close_later(f, up && !m ? HF_R_NOT_A_MEMBER : HF_R_BAD_STEP);
+		return;
+	}
+	if (up && to->fd < 0) {
+		dial_start(f, m, p->service->pool->conf->dial_timeout);
+		return;
+	}
+	f->told |= !up;
+	if (!(up && f->phase == PHASE_DIALING) && conn_drain(to) != HF_OK)
+		conn_close_later(f, up ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
+}
+
+void conn_hold(struct parcel *p, uint32_t ms)
+{
+	p->flow->phase = PHASE_WAITING;
+	conn_deadline(p->flow, ms ? ms : 1);
+}
+
+void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32_t mark)
+{
+	struct flow *f = p->flow;
+	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
+
+	if (f->phase != PHASE_ANSWER || client_used > buf_len(&c->in) || server_used > buf_len(&s->in)) {
+		conn_close_later(f, HF_R_BAD_STEP);
+		return;
+	}
+	c->in.at += client_used;
+	s->in.at += server_used;
+	f->mark = mark;
+	pump_start(f);
+}
+
+bool conn_deliver(struct worker *w, const struct hf_flow_name *name, struct hf_bytes bytes)
+{
+	struct flow *f = flow_find(w, name->slot, name->generation);
+	struct side *c = f ? &f->side[HF_CLIENT] : NULL;
+
+	if (!f || name->boot != w->net->site.boot || f->phase == PHASE_CLOSING || !buf_add(&c->out, bytes.p, bytes.n, OUT_MAX))
+		return false;
+	f->told = true;
+	if (conn_drain(c) != HF_OK && !f->busy) {
+		conn_close(f, HF_R_CLIENT_ERROR);
+		return false;
+	}
+	if (!f->busy)
+		conn_watch(f);
+	return true;
+}
+
+struct hf_flow_name conn_name(const struct flow *f)
+{
+	return (struct hf_flow_name){.worker = (uint8_t)f->w->index, .slot = f->slot, .generation = f->generation, .boot = f->w->net->site.boot};
+}
+
+const uint16_t *conn_tried(const struct flow *f, unsigned *n)
+{
+	*n = f->n_tried;
+	return f->n_tried < TRIED_MAX ? f->tried : NULL;
+}
+
+/* ---- what comes in ---- */
+
+/* Reads into the side's buffer until the system has no more or the front's limit is reached. False: the side failed. */
+static bool gather(struct flow *f, struct side *s)
+{
+	size_t max = f->rt->front->max_opening;
+
+	while (!s->eof && buf_len(&s->in) < max) {
+		size_t want = max - buf_len(&s->in) < 2048 ? max - buf_len(&s->in) : 2048;
+		ssize_t n;
+
+		if (!buf_room(&s->in, want, max))
+			return false;
+		n = recv(s->fd, s->in.p + s->in.n, want, 0);
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		if (n == 0)
+			s->eof = true;
+		s->in.n += (size_t)n;
+		s->octets += (uint64_t)n;
+		if ((size_t)n < want)
+			break;
+	}
+	return true;
+}
+
+static void discard(struct flow *f)
+{
+	struct side *c = &f->side[HF_CLIENT];
+	ssize_t n = recv(c->fd, f->w->scratch, LETTER_MAX, 0);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		conn_close(f, f->end);
+}
+
+/* Octets of a side before RELAY. */
+static void opening(struct flow *f, enum hf_side side)
+{
+	struct side *s = &f->side[side];
+	struct hf_event ev = {.kind = HF_EV_BYTES, .side = side};
+
+	if (!gather(f, s)) {
+		conn_close(f, side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
+		return;
+	}
+	ev.bytes = buf_view(&s->in);
+	ev.eof = s->eof;
+	if ((side == HF_CLIENT && f->phase != PHASE_OPENING) || (!s->eof && buf_len(&s->in) < s->need)) {
+		conn_watch(f); /* the client's surplus waits for RELAY */
+		return;
+	}
+	if (s->eof && !buf_len(&s->in) && side == HF_CLIENT) {
+		conn_close(f, HF_R_CLIENT_CLOSED);
+		return;
+	}
+	s->need = 0;
+	conn_step(f, &ev);
+}
+
+static void side_ready(struct flow *f, enum hf_side side, unsigned what)
+{
+	struct side *s = &f->side[side];
+
+	f->w->now_ms = hf_clock_ms();
+	if (f->phase == PHASE_RELAY) {
+		pump_ready(f, side, what);
+		return;
+	}
+	if (what & HF_WRITE && conn_drain(s) != HF_OK) {
+		conn_close(f, f->end ? f->end : side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
+		return;
+	}
+	if (f->phase == PHASE_CLOSING)
+		finish(f);
+	else if (what & HF_READ)
+		opening(f, side);
+	else
+		conn_watch(f);
+}
+
+void conn_client_ready(void *arg, unsigned what) { side_ready(arg, HF_CLIENT, what); }
+
+void conn_server_ready(void *arg, unsigned what)
+{
+	struct flow *f = arg;
+
+	if (f->phase == PHASE_DIALING) {
+		f->w->now_ms = hf_clock_ms();
+		dial_done(f);
+	} else {
+		side_ready(f, HF_SERVER, what);
+	}
+}
+
+void conn_expired(void *arg)
+{
+	struct flow *f = arg;
+	struct hf_event ev = {.kind = HF_EV_WAKE};
+
+	f->w->now_ms = hf_clock_ms();
+	if (f->phase == PHASE_WAITING) {
+		const struct snap_service *s = service_of(f);
+
+		f->phase = PHASE_OPENING;
+		conn_deadline(f, s ? s->conf->handshake_timeout : 1);
+		conn_step(f, &ev);
+	} else if (f->phase == PHASE_DIALING) {
+		dial_failed(f, HF_R_DIAL_TIMEOUT);
+	} else {
+		conn_close(f, f->end ? f->end : HF_R_HANDSHAKE_TIMEOUT);
+	}
+}
+
+/* ---- the end ---- */
+
+void conn_close_later(struct flow *f, unsigned reason)
+{
+	if (!f->end)
+		f->end = reason;
+	if (!f->busy)
+		finish(f);
+}
+
+static void close_side(struct side *s)
+{
+	hf_watch_free(s->watch);
+	s->watch = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* Ends a flow whose step said so: what the client was told goes out first, then FIN, so that no reset overtakes it. */
+static void finish(struct flow *f)
+{
+	struct side *c = &f->side[HF_CLIENT];
+
+	if (f->phase == PHASE_CLOSING && buf_len(&c->out) == 0 && c->shut) {
+		discard(f);
+		return;
+	}
+	if (!f->told || c->fd < 0 || !f->deadline) {
+		conn_close(f, f->end);
+		return;
+	}
+	if (f->phase != PHASE_CLOSING) {
+		f->phase = PHASE_CLOSING;
+		close_side(&f->side[HF_SERVER]);
+		conn_deadline(f, DRAIN_MS);
+	}
+	if (buf_len(&c->out) == 0 && !c->shut) {
+		shutdown(c->fd, SHUT_WR);
+		c->shut = true;
+	}
+	if (c->eof)
+		conn_close(f, f->end);
+	else
+		conn_watch(f);
+}
+
+void conn_close(struct flow *f, unsigned reason)
+{
+	struct hf_event ev = {.kind = HF_EV_END, .reason = reason};
+
+	HF_BUG_ON(f->busy);
+	stuck_free(f);
+	if (reason == HF_R_SERVER_ERROR && f->phase == PHASE_RELAY)
+		sock_reset(f->side[HF_CLIENT].fd); /* so that the client's own reconnect begins */
+	if (reason == HF_R_CLIENT_ERROR && f->side[HF_SERVER].fd >= 0)
+		sock_reset(f->side[HF_SERVER].fd);
+	close_side(&f->side[HF_CLIENT]);
+	close_side(&f->side[HF_SERVER]);
+	hf_timer_free(f->deadline);
+	f->deadline = NULL;
+	run(f, &ev);
+	worker_count(f->w, f->rt, reason);
+	atomic_fetch_sub_explicit(&f->rt->counts[f->w->index].open_flows, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&f->w->net->open_flows, 1, memory_order_relaxed);
+	flow_free(f);
+}

@@ -1,0 +1,69 @@
+/* Connecting a flow to the server that was chosen. A dial that fails before any octet was sent goes back to the front as FAIL;
+ * it asks for another candidate, waits, or refuses. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "sock.h"
+
+static void note_tried(struct flow *f, uint16_t id)
+{
+	for (unsigned i = 0; i < f->n_tried; i++)
+		if (f->tried[i] == id)
+			return;
+	if (f->n_tried < TRIED_MAX)
+		f->tried[f->n_tried++] = id;
+}
+
+void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms)
+{
+	struct side *s = &f->side[HF_SERVER];
+	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+
+	HF_BUG_ON(!sv || !f->busy);
+	f->pool = sv->pool->rt;
+	f->server = m->id;
+	f->server_hash = m->hash;
+	f->phase = PHASE_DIALING;
+	note_tried(f, m->id);
+	s->fd = sock_connect(&m->addr, true, NULL);
+	s->watch = s->fd >= 0 ? hf_watch_new(f->w->loop, s->fd, HF_WRITE, conn_server_ready, f) : NULL;
+	if (!s->watch)
+		f->failed = HF_R_DIAL_FAILED;
+	conn_deadline(f, timeout_ms);
+}
+
+void dial_done(struct flow *f)
+{
+	struct side *s = &f->side[HF_SERVER];
+	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+
+	if (sock_error(s->fd) != 0 || conn_drain(s) != HF_OK) {
+		dial_failed(f, HF_R_DIAL_FAILED);
+		return;
+	}
+	atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
+	f->phase = PHASE_ANSWER;
+	conn_deadline(f, sv ? sv->conf->handshake_timeout : 1);
+	conn_watch(f);
+}
+
+void dial_failed(struct flow *f, unsigned reason)
+{
+	struct side *s = &f->side[HF_SERVER];
+	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+	struct hf_chosen who = {.server = f->server_hash};
+	struct hf_event ev = {.kind = HF_EV_FAIL, .reason = reason, .chosen = &who};
+
+	atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
+	worker_count(f->w, f->rt, reason);
+	hf_watch_free(s->watch);
+	s->watch = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	buf_free(&s->out);
+	f->phase = PHASE_OPENING;
+	conn_deadline(f, sv ? sv->conf->handshake_timeout : 1);
+	conn_step(f, &ev);
+}

@@ -1,0 +1,153 @@
+/* The table of flows of a worker: slots with generations, so that a name of a flow that is gone finds nothing; and its buffers. */
+#include "flow.h"
+
+#include <stdlib.h>
+
+struct flows {
+	struct flow **slot;
+	uint32_t *generation;
+	uint32_t n, cap, free_slot; /* free slots are chained through generation's twin */
+	uint32_t *next_free;
+};
+
+#define NO_SLOT UINT32_MAX
+#define SLOTS_MAX (1u << 24) /* a flow's name has 24 bits for it */
+
+struct flows *flows_new(void)
+{
+	struct flows *fs = calloc(1, sizeof *fs);
+
+	if (fs)
+		fs->free_slot = NO_SLOT;
+	return fs;
+}
+
+void flows_free(struct worker *w)
+{
+	struct flows *fs = w->flows;
+
+	if (!fs)
+		return;
+	for (uint32_t i = 0; i < fs->n; i++)
+		if (fs->slot[i])
+			conn_close(fs->slot[i], HF_R_SHUTDOWN);
+	free(fs->slot);
+	free(fs->generation);
+	free(fs->next_free);
+	free(fs);
+	w->flows = NULL;
+}
+
+static bool grow(struct flows *fs)
+{
+	uint32_t cap = fs->cap ? fs->cap * 2 : 64;
+	struct flow **slot = realloc(fs->slot, cap * sizeof *slot);
+	uint32_t *generation, *next;
+
+	if (slot)
+		fs->slot = slot;
+	generation = realloc(fs->generation, cap * sizeof *generation);
+	if (generation)
+		fs->generation = generation;
+	next = realloc(fs->next_free, cap * sizeof *next);
+	if (next)
+		fs->next_free = next;
+	if (!slot || !generation || !next || cap > SLOTS_MAX)
+		return false;
+	fs->cap = cap;
+	return true;
+}
+
+static uint32_t take_slot(struct flows *fs)
+{
+	uint32_t i = fs->free_slot;
+
+	if (i != NO_SLOT) {
+		fs->free_slot = fs->next_free[i];
+		return i;
+	}
+	if (fs->n == fs->cap && !grow(fs))
+		return NO_SLOT;
+	fs->slot[fs->n] = NULL;
+	fs->generation[fs->n] = 0;
+	return fs->n++;
+}
+
+struct flow *flow_new(struct worker *w)
+{
+	struct flow *f = calloc(1, sizeof *f);
+	uint32_t i = f ? take_slot(w->flows) : NO_SLOT;
+
+	if (i == NO_SLOT) {
+		free(f);
+		return NULL;
+	}
+	f->w = w;
+	f->slot = i;
+	f->generation = ++w->flows->generation[i];
+	f->side[HF_CLIENT].fd = f->side[HF_SERVER].fd = -1;
+	w->flows->slot[i] = f;
+	return f;
+}
+
+void flow_free(struct flow *f)
+{
+	struct flows *fs = f->w->flows;
+
+	fs->slot[f->slot] = NULL;
+	fs->next_free[f->slot] = fs->free_slot;
+	fs->free_slot = f->slot;
+	for (int i = 0; i < 2; i++) {
+		buf_free(&f->side[i].in);
+		buf_free(&f->side[i].out);
+	}
+	free(f);
+}
+
+struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation)
+{
+	struct flows *fs = w->flows;
+	struct flow *f = slot < fs->n ? fs->slot[slot] : NULL;
+
+	return f && f->generation == generation ? f : NULL;
+}
+
+bool buf_room(struct buf *b, size_t n, size_t max)
+{
+	size_t cap = b->cap ? b->cap : 512;
+	uint8_t *p;
+
+	if (n > max || buf_len(b) > max - n)
+		return false;
+	if (b->at && b->at + buf_len(b) + n > b->cap) {
+		memmove(b->p, b->p + b->at, buf_len(b));
+		b->n -= b->at;
+		b->at = 0;
+	}
+	if (b->n + n <= b->cap)
+		return true;
+	while (cap < b->n + n)
+		cap *= 2;
+	p = realloc(b->p, cap);
+	if (!p)
+		return false;
+	b->p = p;
+	b->cap = cap;
+	return true;
+}
+
+bool buf_add(struct buf *b, const void *p, size_t n, size_t max)
+{
+	if (!buf_room(b, n, max))
+		return false;
+	if (n)
+		memcpy(b->p + b->n, p, n);
+	b->n += n;
+	return true;
+}
+
+void buf_free(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){0};
+}

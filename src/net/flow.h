@@ -1,0 +1,90 @@
+/* A flow: one client connection and its server side. It stays on its worker from accept to conn_close, its only exit.
+ *
+ *   OPENING  the client's octets gather until the front asks        (deadline: handshake)
+ *   DIALING  a connect is under way                                 (deadline: dial)
+ *   WAITING  held by the front
+ *   ANSWER   the server has the opening; its answer gathers         (deadline: handshake again)
+ *   RELAY    octets are copied both ways                            (no deadline)
+ *   CLOSING  what was sent drains, then FIN                         (deadline: drain) */
+#ifndef NET_FLOW_H
+#define NET_FLOW_H
+
+#include "inside.h"
+
+enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING };
+
+#define TRIED_MAX 16           /* servers a flow may try; then it is refused */
+#define OUT_MAX (256u * 1024) /* octets waiting for one side before its other side is not read any more */
+
+struct buf { /* octets from `at` to `n` are there */
+	uint8_t *p;
+	size_t at, n, cap;
+};
+
+struct side {
+	int fd;                /* -1: none */
+	struct hf_watch *watch;
+	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
+	uint64_t octets;       /* received from this side */
+	size_t need;           /* the front wants at least so many */
+	bool eof, shut;        /* it has closed / FIN was sent to it */
+};
+
+struct flow {
+	struct worker *w;
+	struct service_rt *rt;
+	struct pool_rt *pool;
+	uint32_t slot, generation;
+	enum phase phase;
+	uint16_t service;      /* id */
+	uint16_t server;       /* member id of the server side */
+	uint16_t tried[TRIED_MAX];
+	uint8_t n_tried;
+	bool busy;             /* a step is running: what it asks for is done behind it */
+	bool told;             /* the front has sent the client something: it must arrive before the end */
+	unsigned end;          /* a reason, when the flow is to end after the step */
+	unsigned failed;       /* a reason, when a dial failed while the step ran */
+	uint32_t listener;     /* hash */
+	uint32_t server_hash;
+	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
+	uint64_t mark_client, mark_server; /* octets of each side at RELAY */
+	struct hf_addr source, local;
+	struct hf_timer *deadline;
+	struct side side[2];   /* HF_CLIENT, HF_SERVER */
+	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
+	uint8_t state[HF_FLOW_STATE];
+};
+
+/* flow.c: the table, buffers */
+struct flow *flow_new(struct worker *w);
+void flow_free(struct flow *f);
+struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation);
+bool buf_add(struct buf *b, const void *p, size_t n, size_t max) HF_MUST_USE;
+bool buf_room(struct buf *b, size_t n, size_t max) HF_MUST_USE;
+void buf_free(struct buf *b);
+static inline size_t buf_len(const struct buf *b) { return b->n - b->at; }
+static inline struct hf_bytes buf_view(const struct buf *b) { return hf_bytes_of(b->p ? b->p + b->at : NULL, buf_len(b)); }
+
+/* conn.c */
+void conn_step(struct flow *f, struct hf_event *ev);
+void conn_watch(struct flow *f);         /* sets what both sides wait for, from phase and buffers */
+void conn_client_ready(void *flow, unsigned what);
+void conn_server_ready(void *flow, unsigned what);
+void conn_expired(void *flow);
+void conn_deadline(struct flow *f, uint64_t ms); /* 0: none */
+/* Sends what waits for a side; HF_ECLOSED: the side failed. */
+enum hf_err conn_drain(struct side *s);
+
+/* stuck.c */
+void stuck_free(struct flow *f);
+
+/* dial.c */
+void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms);
+void dial_done(struct flow *f);
+void dial_failed(struct flow *f, unsigned reason);
+
+/* pump.c */
+void pump_start(struct flow *f);
+void pump_ready(struct flow *f, enum hf_side side, unsigned what);
+
+#endif

@@ -1,0 +1,277 @@
+/* What the files of net share: the process-long things (pools, services, sockets) and the worker. DESIGN 2 "Threads", 6.
+ * A flow or letter never holds a pointer to a snapshot; a letter never holds a pointer at all. */
+#ifndef NET_INSIDE_H
+#define NET_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "holdfast/net.h"
+#include "holdfast/clock.h"
+#include "holdfast/store.h"
+
+#define NET_WORKERS_MAX 64
+#define NET_DATAGRAM 65535u  /* octets of the largest datagram */
+#define NET_ARENA (96u * 1024) /* a parcel's arena: the largest datagram's unfolded copies and its answer */
+
+/* ---- process-long, never freed before the end, so flows may point to them ---- */
+
+struct counts { /* one a service and worker; only that worker writes */
+	_Atomic uint64_t parcels, flows, open_flows;
+	_Atomic uint64_t reasons[HF_REASON_MAX];
+} __attribute__((aligned(64)));
+
+struct service_rt {
+	char name[64];
+	uint16_t id;
+	const struct hf_front *front;
+	struct counts *counts; /* one a worker */
+};
+
+struct member_rt { /* control thread, but for `failures` */
+	_Atomic uint32_t failures;  /* dials that failed in a row: told by workers, judged by the control thread */
+	char last_failure[64];
+};
+
+struct pool_rt {
+	char name[64];
+	struct hf_engine *engine;
+	struct hf_engine_conf made_of;
+	bool published;             /* a snapshot in force has had it */
+	struct hf_region region;
+	struct member_rt *members;  /* HF_SERVERS_MAX + 1, by id */
+};
+
+/* The sockets of one listener, one a worker; shared by the snapshots that have it. Control thread counts references. */
+struct socks {
+	enum hf_transport transport;
+	struct hf_addr asked, bound; /* asked: as configured, port 0 kept */
+	unsigned refs;
+	int fd[]; /* by worker */
+};
+
+/* ---- snapshot.c; look.c finds things in one ---- */
+
+struct snap_member {
+	uint16_t id;
+	bool removed;
+	enum hf_transport transport;
+	uint32_t hash, was_hash;
+	char name[64];
+	struct hf_addr addr;
+	struct hf_addr from; /* the address that the system sends from towards it; family 0: unknown */
+};
+
+struct snap_cell { uint32_t key; uint16_t at; }; /* at: index + 1, 0 = empty */
+
+struct snap_pool {
+	const struct hf_conf_pool *conf;
+	struct pool_rt *rt;
+	struct snap_member *members;
+	unsigned n_members, cap_members;
+	uint16_t *by_id;             /* index + 1 */
+	struct snap_cell *by_hash, *by_addr;
+	uint32_t mask;               /* of both tables */
+};
+
+struct snap_service {
+	const struct hf_conf_service *conf;
+	struct service_rt *rt;
+	struct snap_pool *pool;
+	struct hf_listener_info *infos;
+	struct socks **socks;        /* parallel to infos */
+	unsigned n_infos;
+	struct hf_addr *own;
+	unsigned n_own;
+};
+
+struct hf_snapshot {
+	unsigned generation;
+	struct hf_conf *conf;
+	struct snap_pool *pools;
+	struct snap_service *services;
+	unsigned n_pools, n_services;
+};
+
+const struct snap_member *snap_by_hash(const struct snap_pool *p, uint32_t hash);
+const struct snap_member *snap_by_addr(const struct snap_pool *p, const struct hf_addr *a);
+const struct snap_member *snap_by_id(const struct snap_pool *p, uint16_t id);
+/* Any member with this address, whatever the port. */
+bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a);
+const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
+/* Puts member i, whose id is known, into the tables. */
+void snap_index(struct snap_pool *p, unsigned i);
+void snapshot_free(struct hf_net *net, struct hf_snapshot *s);
+void snapshot_receipts(struct hf_net *net); /* frees what all workers have let go */
+const struct hf_listener_info *snap_listener(const struct snap_service *s, uint32_t hash, unsigned *at);
+
+/* ---- lasting.c: found by name or made; NULL: `why` says what ---- */
+
+struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why);
+struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf_pool *c, struct hf_writer *why);
+void lasting_forget_unpublished(struct hf_net *net); /* pools of configurations that were refused */
+void lasting_free_pools(struct hf_net *net);
+
+/* ---- listeners.c ---- */
+
+enum hf_err listeners_open(struct hf_net *net, struct hf_snapshot *s, struct snap_service *v, struct hf_writer *why) HF_MUST_USE;
+enum hf_err listeners_own(struct snap_service *v) HF_MUST_USE;
+void listeners_release(struct hf_net *net, struct socks *x);
+
+/* ---- letters (letter.c): by value, bounded in octets ---- */
+
+struct box {
+	pthread_mutex_t lock;
+	uint8_t *ring;
+	size_t cap, head, used;
+};
+
+enum letter_kind { LETTER_TO_FLOW = 1 };
+struct letter {
+	uint32_t size;      /* of what follows the head */
+	uint16_t kind;
+	uint16_t service;   /* id, for counting */
+	struct hf_flow_name flow;
+};
+struct worker;
+bool letter_init(struct box *b, size_t cap);
+void letter_fini(struct box *b);
+/* Any thread. False: the box is full; nothing was put in. */
+bool letter_post(struct worker *to, const struct letter *head, struct hf_bytes body) HF_MUST_USE;
+/* The owner: takes the oldest letter into buf (LETTER_MAX octets). */
+#define LETTER_MAX (128u * 1024)
+bool letter_take(struct box *b, struct letter *head, uint8_t *buf);
+
+/* ---- the worker (worker.c) ---- */
+
+struct listening { /* a listener that this worker watches */
+	struct worker *w;
+	struct socks *socks;
+	struct hf_watch *watch;
+	uint16_t service;    /* id */
+	unsigned at;         /* index in that service's infos */
+	bool seen;           /* while a snapshot is taken over */
+	struct hf_timer *pause; /* streams: accepting pauses until then */
+};
+
+struct worker {
+	struct hf_net *net;
+	unsigned index;
+	pthread_t thread;
+	bool running;
+	struct hf_loop *loop;
+	int wake_fd;
+	struct hf_watch *wake;
+	_Atomic(struct hf_snapshot *) next;
+	_Atomic unsigned seen;   /* generation in force here */
+	atomic_bool stop;
+	struct hf_snapshot *snap;
+	struct box box;
+	struct listening **open;
+	unsigned n_open, cap_open;
+	struct hf_arena arena;
+	uint8_t *scratch;        /* LETTER_MAX octets: letters, composed messages, relay copies */
+	uint64_t now_ms;
+	struct udp *udp;
+	struct flows *flows;
+	struct holds *holds;
+};
+
+struct hf_net {
+	struct hf_loop *control;
+	struct hf_site site;
+	unsigned n_workers;
+	struct worker *workers;
+	size_t letter_box;
+	struct hf_snapshot *snap;
+	struct hf_snapshot *old[8];  /* published before, not yet let go by all */
+	unsigned n_old, generation;
+	uint64_t now_ms;
+	int receipt_fd;              /* workers ring it when they have taken a snapshot */
+	struct hf_watch *receipt;
+	struct pool_rt **pools;
+	struct service_rt **services;
+	struct socks **socks;
+	unsigned n_pools, n_services, n_socks;
+	struct probes *probes;
+	_Atomic uint64_t open_flows; /* all workers */
+};
+
+static inline uint64_t worker_now(struct worker *w) { return w->now_ms; }
+/* Counts for a service on this worker. */
+static inline void worker_count(struct worker *w, struct service_rt *rt, unsigned reason)
+{
+	if (reason < HF_REASON_MAX)
+		atomic_fetch_add_explicit(&rt->counts[w->index].reasons[reason], 1, memory_order_relaxed);
+}
+enum hf_err worker_init(struct hf_net *net, unsigned index) HF_MUST_USE;
+enum hf_err worker_start(struct worker *w) HF_MUST_USE;
+void worker_wake(struct worker *w);
+void worker_fini(struct worker *w);
+
+/* ---- datagrams (udp.c) ---- */
+
+struct udp *udp_new(void) HF_MUST_USE;
+void udp_free(struct udp *u);
+void udp_readable(void *listening, unsigned what);
+/* Puts a datagram into the batch that goes out from listener `at` of the service. from: source address on wildcard sockets, or NULL.
+ * HF_EFULL: longer than a datagram. Sends that the system refuses are counted for the service. */
+enum hf_err udp_send(struct worker *w, const struct snap_service *s, unsigned at, const struct hf_addr *to, const struct hf_addr *from, struct hf_bytes base,
+	const struct hf_splice *splices, unsigned n_splices) HF_MUST_USE;
+void udp_flush(struct worker *w);
+/* base with its splices into out; the length, or 0 when it does not fit or the splices are not in order. */
+size_t udp_compose(uint8_t *out, size_t cap, struct hf_bytes base, const struct hf_splice *splices, unsigned n);
+
+/* ---- parcels (deliver.c) ---- */
+
+struct flow;
+struct parcel {
+	struct worker *w;
+	const struct snap_service *service; /* NULL: removed */
+	struct service_rt *rt;
+	struct pool_rt *pool;         /* of the service; of a flow whose service is gone: where its server is */
+	struct flow *flow;            /* NULL: a datagram */
+	struct hf_ctx ctx;
+	struct hf_event ev;
+	struct hf_chosen chosen;
+	bool asked;                   /* the step's last act was ASK: CHOICE is next */
+	bool closed;                  /* the flow has ended under us */
+	bool held;                    /* HOLD was among the acts */
+	uint8_t hold_state[HF_HOLD_STATE];
+};
+/* Runs an event through the front until it asks no more. */
+void deliver_run(struct parcel *p);
+/* A datagram as it was received. */
+void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned at, struct hf_bytes bytes, const struct hf_addr *source, const struct hf_addr *local);
+/* Fills a ctx for a service (NULL: removed). */
+void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx);
+static inline void deliver_ctx(struct worker *w, const struct snap_service *s, struct hf_ctx *ctx) { net_ctx(w->net, s, &w->arena, w->now_ms, ctx); }
+void deliver_letters(struct worker *w);
+
+/* ---- holds (hold.c) ---- */
+
+struct holds *holds_new(struct worker *w) HF_MUST_USE;
+void holds_free(struct holds *h);
+/* Keeps p's datagram for ms. HF_EFULL: as many are held as may be. */
+enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE]) HF_MUST_USE;
+
+/* ---- flows (flow.c table, conn.c opening, dial.c, pump.c relay) ---- */
+
+struct flows *flows_new(void) HF_MUST_USE;
+void flows_free(struct worker *w);
+void conn_acceptable(void *listening, unsigned what);
+/* Acts on flows, called by deliver. */
+void conn_send(struct parcel *p, const struct hf_send *s);
+void conn_hold(struct parcel *p, uint32_t ms);
+void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32_t mark);
+void conn_close(struct flow *f, unsigned reason);
+void conn_close_later(struct flow *f, unsigned reason);
+void conn_more(struct parcel *p, size_t need);
+/* Octets for the client of the flow so named, on this worker. False: it is gone. */
+bool conn_deliver(struct worker *w, const struct hf_flow_name *name, struct hf_bytes bytes);
+/* The servers that the flow has tried; NULL: as many as it may. */
+const uint16_t *conn_tried(const struct flow *f, unsigned *n);
+struct hf_flow_name conn_name(const struct flow *f);
+void conn_stuck(struct flow *f, const struct letter *l, unsigned worker, struct hf_bytes body);
+
+#endif

@@ -1,0 +1,117 @@
+/* What lasts as long as the process, so that flows may point to it: the counters of services, the engines of pools. Control thread. */
+#include <stdlib.h>
+
+#include "inside.h"
+
+struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why)
+{
+	struct service_rt *rt, **list;
+
+	for (unsigned i = 0; i < net->n_services; i++)
+		if (strcmp(net->services[i]->name, c->name) == 0) {
+			if (net->services[i]->front == c->front)
+				return net->services[i];
+			hf_w_printf(why, "service %s: its protocol cannot change while the gateway runs: give it another name", c->name);
+			return NULL;
+		}
+	list = realloc(net->services, (net->n_services + 1) * sizeof *list);
+	rt = calloc(1, sizeof *rt);
+	if (list)
+		net->services = list;
+	if (rt)
+		rt->counts = aligned_alloc(64, net->n_workers * sizeof *rt->counts);
+	if (!list || !rt || !rt->counts) {
+		free(rt);
+		hf_w_str(why, "no memory");
+		return NULL;
+	}
+	memset(rt->counts, 0, net->n_workers * sizeof *rt->counts);
+	strcpy(rt->name, c->name);
+	rt->front = c->front;
+	rt->id = (uint16_t)(net->n_services + 1);
+	net->services[net->n_services++] = rt;
+	return rt;
+}
+
+static struct hf_engine_conf engine_conf(const struct hf_net *net, const struct hf_conf_pool *c)
+{
+	struct hf_engine_conf e = {.mode = (enum hf_mode)c->affinity, .method = (enum hf_method)c->hash, .slot_bits = (unsigned)c->slots,
+		.load_factor_milli = (uint32_t)c->load_factor, .max_entries = (uint32_t)c->max_entries, .balance = (enum hf_balance)c->balance,
+		.fallback = (enum hf_fallback)c->fallback};
+
+	memcpy(e.hash_key, net->site.hash_key, 16);
+	return e;
+}
+
+static void pool_free(struct pool_rt *rt)
+{
+	if (rt->engine)
+		hf_engine_free(rt->engine);
+	if (rt->region.p)
+		hf_store_close(&rt->region);
+	free(rt->members);
+	free(rt);
+}
+
+static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_engine_conf *e)
+{
+	rt->made_of = *e;
+	rt->members = calloc(HF_SERVERS_MAX + 1, sizeof *rt->members);
+	if (!rt->members || hf_store_open(rt->name, hf_engine_need(e), &rt->region) != HF_OK)
+		return false;
+	rt->engine = hf_engine_new(e, rt->region.p, net->now_ms);
+	return rt->engine != NULL;
+}
+
+static bool same_engine(const struct hf_engine_conf *a, const struct hf_engine_conf *b)
+{
+	return a->mode == b->mode && a->method == b->method && a->slot_bits == b->slot_bits && a->max_entries == b->max_entries && a->balance == b->balance;
+}
+
+struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf_pool *c, struct hf_writer *why)
+{
+	struct hf_engine_conf e = engine_conf(net, c);
+	struct pool_rt *rt, **list;
+
+	for (unsigned i = 0; i < net->n_pools; i++)
+		if (strcmp(net->pools[i]->name, c->name) == 0) {
+			if (same_engine(&net->pools[i]->made_of, &e))
+				return net->pools[i];
+			hf_w_printf(why, "pool %s: affinity, hash, slots, balance and max-entries cannot change while the gateway runs: restart it", c->name);
+			return NULL;
+		}
+	list = realloc(net->pools, (net->n_pools + 1) * sizeof *list);
+	rt = calloc(1, sizeof *rt);
+	if (list)
+		net->pools = list;
+	if (rt)
+		strcpy(rt->name, c->name);
+	if (!list || !rt || !pool_make(net, rt, &e)) {
+		if (rt)
+			pool_free(rt);
+		hf_w_printf(why, "pool %s: no memory for %u entries: lower max-entries", c->name, e.max_entries);
+		return NULL;
+	}
+	net->pools[net->n_pools++] = rt;
+	return rt;
+}
+
+/* Pools that no published snapshot has had are made of a configuration that was refused. */
+void lasting_forget_unpublished(struct hf_net *net)
+{
+	for (unsigned i = 0; i < net->n_pools;)
+		if (net->pools[i]->published) {
+			i++;
+		} else {
+			pool_free(net->pools[i]);
+			net->pools[i] = net->pools[--net->n_pools];
+		}
+}
+
+void lasting_free_pools(struct hf_net *net)
+{
+	for (unsigned i = 0; i < net->n_pools; i++)
+		pool_free(net->pools[i]);
+	free(net->pools);
+	net->n_pools = 0;
+}

@@ -1,0 +1,182 @@
+/* Net as the control thread sees it: start, stop, and the views for listings. See holdfast/net.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "inside.h"
+#include "probe.h"
+
+#define BOX_MIN (512u * 1024) /* the largest letter fits, a few times */
+
+static void receipt(void *arg, unsigned what)
+{
+	struct hf_net *net = arg;
+	uint64_t n;
+
+	(void)what;
+	while (read(net->receipt_fd, &n, sizeof n) < 0 && errno == EINTR)
+		;
+	snapshot_receipts(net);
+}
+
+static void free_all(struct hf_net *net)
+{
+	for (unsigned i = 0; i < net->n_workers; i++)
+		worker_fini(&net->workers[i]);
+	probes_free(net->probes);
+	for (unsigned i = 0; i < net->n_old; i++)
+		snapshot_free(net, net->old[i]);
+	if (net->snap)
+		snapshot_free(net, net->snap);
+	lasting_free_pools(net);
+	for (unsigned i = 0; i < net->n_services; i++) {
+		free(net->services[i]->counts);
+		free(net->services[i]);
+	}
+	free(net->services);
+	free(net->socks);
+	hf_watch_free(net->receipt);
+	if (net->receipt_fd >= 0)
+		close(net->receipt_fd);
+	free(net->workers);
+	free(net);
+}
+
+struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, unsigned workers, size_t letter_box)
+{
+	struct hf_net *net = calloc(1, sizeof *net);
+
+	if (!net)
+		return NULL;
+	HF_BUG_ON(workers == 0 || workers > NET_WORKERS_MAX);
+	net->control = control;
+	net->site = *site;
+	net->letter_box = letter_box < BOX_MIN ? BOX_MIN : letter_box;
+	net->receipt_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	net->receipt = net->receipt_fd >= 0 ? hf_watch_new(control, net->receipt_fd, HF_READ, receipt, net) : NULL;
+	net->workers = calloc(workers, sizeof *net->workers);
+	net->probes = probes_new(net);
+	if (!net->receipt || !net->workers || !net->probes)
+		goto out;
+	for (unsigned i = 0; i < workers; i++)
+		net->workers[i].wake_fd = -1;
+	for (unsigned i = 0; i < workers; i++) {
+		net->n_workers = i + 1;
+		if (worker_init(net, i) != HF_OK)
+			goto out;
+	}
+	return net;
+out:
+	free_all(net);
+	return NULL;
+}
+
+enum hf_err hf_net_start(struct hf_net *net)
+{
+	sigset_t all, old;
+	enum hf_err e = HF_OK;
+
+	sigfillset(&all); /* signals are the control thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	for (unsigned i = 0; e == HF_OK && i < net->n_workers; i++) {
+		e = worker_start(&net->workers[i]);
+		net->workers[i].running = e == HF_OK;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return e;
+}
+
+void hf_net_stop(struct hf_net *net) { free_all(net); }
+
+/* ---- views ---- */
+
+const struct hf_conf *hf_net_conf(const struct hf_net *net) { return net->snap->conf; }
+unsigned hf_net_generation(const struct hf_net *net) { return net->generation; }
+unsigned hf_net_workers(const struct hf_net *net) { return net->n_workers; }
+const struct hf_site *hf_net_site(const struct hf_net *net) { return &net->site; }
+
+bool hf_net_listener(const struct hf_net *net, unsigned i, struct hf_listener_view *v)
+{
+	for (unsigned s = 0; s < net->snap->n_services; s++) {
+		const struct snap_service *x = &net->snap->services[s];
+
+		if (i < x->n_infos) {
+			*v = (struct hf_listener_view){x->rt->name, &x->infos[i]};
+			return true;
+		}
+		i -= x->n_infos;
+	}
+	return false;
+}
+
+static uint64_t get(const _Atomic uint64_t *p) { return atomic_load_explicit(p, memory_order_relaxed); }
+
+bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_service_counts *c)
+{
+	for (unsigned i = 0; i < net->n_services; i++) {
+		const struct service_rt *rt = net->services[i];
+
+		if (strcmp(rt->name, service) != 0)
+			continue;
+		*c = (struct hf_service_counts){0};
+		for (unsigned w = 0; w < net->n_workers; w++) {
+			c->parcels += get(&rt->counts[w].parcels);
+			c->flows += get(&rt->counts[w].flows);
+			c->open_flows += get(&rt->counts[w].open_flows);
+			for (unsigned r = 0; r < HF_REASON_MAX; r++)
+				c->reasons[r] += get(&rt->counts[w].reasons[r]);
+		}
+		return true;
+	}
+	return false;
+}
+
+const char *hf_reason_name(const struct hf_front *front, unsigned r)
+{
+	if (r < HF_R_COUNT)
+		return hf_reasons[r].name;
+	return front && r >= HF_REASON_FRONT && r - HF_REASON_FRONT < front->n_reasons ? front->reasons[r - HF_REASON_FRONT].name : NULL;
+}
+
+static const struct snap_pool *pool_named(const struct hf_net *net, const char *name)
+{
+	for (unsigned i = 0; i < net->snap->n_pools; i++)
+		if (strcmp(net->snap->pools[i].rt->name, name) == 0)
+			return &net->snap->pools[i];
+	return NULL;
+}
+
+struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool)
+{
+	const struct snap_pool *p = pool_named(net, pool);
+
+	return p ? p->rt->engine : NULL;
+}
+
+bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_view *v)
+{
+	const struct snap_pool *p = pool_named(net, pool);
+	const struct snap_member *m = p ? snap_by_id(p, id) : NULL;
+
+	if (!m)
+		return false;
+	*v = (struct hf_member_view){.addr = m->addr, .transport = m->transport, .removed = m->removed};
+	memcpy(v->last_failure, p->rt->members[id].last_failure, sizeof v->last_failure);
+	return true;
+}
+
+bool hf_net_ctx(const struct hf_net *net, const char *pool, struct hf_arena *arena, struct hf_ctx *ctx, const struct hf_conf_service **service)
+{
+	for (unsigned i = 0; i < net->snap->n_services; i++) {
+		const struct snap_service *s = &net->snap->services[i];
+
+		if (pool && strcmp(s->pool->rt->name, pool) != 0)
+			continue;
+		net_ctx(net, s, arena, hf_clock_ms(), ctx);
+		*service = s->conf;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,116 @@
+/* The relay: octets both ways through one buffer a worker, half-close passed on, nothing read for a side that does not take it.
+ * A relayed flow keeps no buffer of its own while both sides keep up. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "flow.h"
+
+#define COPY (64u * 1024)  /* octets a read; more gains little over one shared buffer */
+#define TURNS 4            /* reads a turn, so that a busy flow leaves the others their time */
+
+static unsigned error_of(enum hf_side side) { return side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR; }
+
+/* FIN goes on once all that came before it has. */
+static void pass_fin(struct flow *f, enum hf_side from)
+{
+	struct side *to = &f->side[!from];
+
+	if (!f->side[from].eof || to->shut || buf_len(&to->out))
+		return;
+	shutdown(to->fd, SHUT_WR);
+	to->shut = true;
+}
+
+/* Octets for a side: at once as far as the system takes them, the rest kept. False: the side failed. */
+static bool give(struct side *to, const uint8_t *p, size_t n)
+{
+	ssize_t m = send(to->fd, p, n, MSG_NOSIGNAL);
+
+	if (m < 0 && errno != EAGAIN && errno != EINTR)
+		return false;
+	if (m < 0)
+		m = 0;
+	return (size_t)m == n || buf_add(&to->out, p + m, n - (size_t)m, OUT_MAX);
+}
+
+/* False: the flow is to end, for *reason. */
+static bool copy(struct flow *f, enum hf_side from, unsigned *reason)
+{
+	struct side *s = &f->side[from], *to = &f->side[!from];
+
+	for (int i = 0; i < TURNS && !s->eof && !buf_len(&to->out); i++) {
+		ssize_t n = recv(s->fd, f->w->scratch, COPY, 0);
+
+		if (n < 0) {
+			*reason = error_of(from);
+			return errno == EAGAIN || errno == EINTR;
+		}
+		if (n == 0)
+			s->eof = true;
+		s->octets += (uint64_t)n;
+		if (n && !give(to, f->w->scratch, (size_t)n)) {
+			*reason = error_of(!from);
+			return false;
+		}
+		if ((size_t)n < COPY)
+			break;
+	}
+	return true;
+}
+
+static void marked(struct flow *f)
+{
+	struct hf_event ev = {.kind = HF_EV_WAKE};
+	uint64_t c = f->side[HF_CLIENT].octets - f->mark_client, s = f->side[HF_SERVER].octets - f->mark_server;
+
+	if (!f->mark || c < f->mark || s < f->mark)
+		return;
+	f->mark = 0;
+	if (snap_service(f->w->snap, f->service))
+		conn_step(f, &ev);
+}
+
+static void go_on(struct flow *f)
+{
+	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
+
+	pass_fin(f, HF_CLIENT);
+	pass_fin(f, HF_SERVER);
+	if (c->eof && s->eof && c->shut && s->shut) {
+		conn_close(f, HF_R_DONE);
+		return;
+	}
+	conn_watch(f);
+	marked(f);
+}
+
+void pump_start(struct flow *f)
+{
+	f->phase = PHASE_RELAY;
+	hf_timer_free(f->deadline); /* a session has no deadline any more, and may last for days */
+	f->deadline = NULL;
+	f->mark_client = f->side[HF_CLIENT].octets - buf_len(&f->side[HF_CLIENT].in);
+	f->mark_server = f->side[HF_SERVER].octets - buf_len(&f->side[HF_SERVER].in);
+	for (int i = 0; i < 2; i++) {
+		struct side *from = &f->side[i], *to = &f->side[!i];
+		struct hf_bytes rest = buf_view(&from->in);
+
+		if (rest.n && (!buf_add(&to->out, rest.p, rest.n, OUT_MAX) || conn_drain(to) != HF_OK)) {
+			conn_close_later(f, error_of((enum hf_side)!i));
+			return;
+		}
+		buf_free(&from->in);
+		pass_fin(f, (enum hf_side)i);
+	}
+}
+
+void pump_ready(struct flow *f, enum hf_side side, unsigned what)
+{
+	unsigned reason = error_of(side);
+
+	if ((what & HF_WRITE && conn_drain(&f->side[side]) != HF_OK) || (what & HF_READ && !copy(f, side, &reason))) {
+		conn_close(f, reason);
+		return;
+	}
+	go_on(f);
+}

@@ -1,0 +1,181 @@
+/* Socket calls and options; see sock.h. Knows no flow, worker or protocol. */
+#include "sock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#define BACKLOG 4096      /* the system cuts it to its own limit */
+#define KEEP_IDLE_S 60    /* well under the 200 s after which middle boxes forget silent connections */
+#define KEEP_EACH_S 20
+#define KEEP_COUNT 4
+
+socklen_t sock_put_addr(struct sockaddr_storage *ss, const struct hf_addr *a)
+{
+	memset(ss, 0, sizeof *ss);
+	if (a->family == 6) {
+		struct sockaddr_in6 *s6 = (struct sockaddr_in6 *)ss;
+
+		s6->sin6_family = AF_INET6;
+		s6->sin6_port = htons(a->port);
+		s6->sin6_scope_id = a->scope;
+		memcpy(&s6->sin6_addr, a->ip, 16);
+		return sizeof *s6;
+	}
+	struct sockaddr_in *s4 = (struct sockaddr_in *)ss;
+
+	s4->sin_family = AF_INET;
+	s4->sin_port = htons(a->port);
+	memcpy(&s4->sin_addr, a->ip, 4);
+	return sizeof *s4;
+}
+
+void sock_get_addr(const struct sockaddr_storage *ss, struct hf_addr *a)
+{
+	memset(a, 0, sizeof *a);
+	if (ss->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *s6 = (const struct sockaddr_in6 *)ss;
+
+		a->family = 6;
+		a->port = ntohs(s6->sin6_port);
+		a->scope = s6->sin6_scope_id;
+		memcpy(a->ip, &s6->sin6_addr, 16);
+	} else if (ss->ss_family == AF_INET) {
+		const struct sockaddr_in *s4 = (const struct sockaddr_in *)ss;
+
+		a->family = 4;
+		a->port = ntohs(s4->sin_port);
+		memcpy(a->ip, &s4->sin_addr, 4);
+	}
+}
+
+struct hf_addr sock_local(int fd)
+{
+	struct sockaddr_storage ss = {0};
+	socklen_t n = sizeof ss;
+	struct hf_addr a = {0};
+
+	if (getsockname(fd, (struct sockaddr *)&ss, &n) == 0)
+		sock_get_addr(&ss, &a);
+	return a;
+}
+
+static void set(int fd, int level, int name, int v)
+{
+	(void)setsockopt(fd, level, name, &v, sizeof v); /* an option that the system lacks costs comfort, not service */
+}
+
+static int fail(int fd)
+{
+	int e = errno;
+
+	close(fd);
+	errno = e;
+	return -1;
+}
+
+int sock_listen(const struct hf_addr *a, bool stream, uint64_t rcvbuf)
+{
+	struct sockaddr_storage ss;
+	socklen_t n = sock_put_addr(&ss, a);
+	int fd = socket(ss.ss_family, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	set(fd, SOL_SOCKET, SO_REUSEADDR, stream);
+	set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	if (a->family == 6)
+		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	if (stream) { /* accepted sockets inherit these */
+		sock_tune(fd);
+	} else {
+		if (rcvbuf) {
+			set(fd, SOL_SOCKET, SO_RCVBUF, (int)rcvbuf);
+			set(fd, SOL_SOCKET, SO_RCVBUFFORCE, (int)rcvbuf);
+		}
+		if (hf_addr_is_any(a))
+			set(fd, a->family == 6 ? IPPROTO_IPV6 : IPPROTO_IP, a->family == 6 ? IPV6_RECVPKTINFO : IP_PKTINFO, 1);
+	}
+	if (bind(fd, (struct sockaddr *)&ss, n) != 0 || (stream && listen(fd, BACKLOG) != 0))
+		return fail(fd);
+	return fd;
+}
+
+int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to)
+{
+	struct sockaddr_storage ss, from;
+	socklen_t n = sock_put_addr(&ss, a);
+	int fd = socket(ss.ss_family, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	if (bind_to) {
+		socklen_t m = sock_put_addr(&from, bind_to);
+
+		if (bind(fd, (struct sockaddr *)&from, m) != 0)
+			return fail(fd);
+	}
+	if (stream)
+		sock_tune(fd);
+	if (connect(fd, (struct sockaddr *)&ss, n) != 0 && errno != EINPROGRESS)
+		return fail(fd);
+	return fd;
+}
+
+int sock_error(int fd)
+{
+	int e = 0;
+	socklen_t n = sizeof e;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) == 0 ? e : errno;
+}
+
+void sock_tune(int fd)
+{
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EACH_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
+}
+
+void sock_reset(int fd)
+{
+	struct linger l = {1, 0};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof l);
+}
+
+bool sock_source_for(const struct hf_addr *to, struct hf_addr *out)
+{
+	int fd = sock_connect(to, false, NULL);
+
+	if (fd < 0)
+		return false;
+	*out = sock_local(fd);
+	close(fd);
+	return out->family != 0;
+}
+
+unsigned sock_own(uint8_t family, struct hf_addr *out, unsigned cap)
+{
+	struct ifaddrs *list, *i;
+	unsigned n = 0;
+
+	if (getifaddrs(&list) != 0)
+		return 0;
+	for (i = list; i && n < cap; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != (family == 6 ? AF_INET6 : AF_INET))
+			continue;
+		struct sockaddr_storage ss = {0};
+
+		memcpy(&ss, i->ifa_addr, family == 6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+		sock_get_addr(&ss, &out[n]);
+		out[n++].scope = 0;
+	}
+	freeifaddrs(list);
+	return n;
+}

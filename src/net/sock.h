@@ -1,0 +1,28 @@
+/* Sockets: every system call on addresses and socket options of the net floor is here. Any thread. */
+#ifndef NET_SOCK_H
+#define NET_SOCK_H
+
+#include <sys/socket.h>
+
+#include "holdfast/addr.h"
+
+socklen_t sock_put_addr(struct sockaddr_storage *ss, const struct hf_addr *a);
+void sock_get_addr(const struct sockaddr_storage *ss, struct hf_addr *a);
+struct hf_addr sock_local(int fd);
+
+/* A bound socket, non-blocking, SO_REUSEPORT; streams listen. -1: errno says why. rcvbuf 0: the system's. */
+int sock_listen(const struct hf_addr *a, bool stream, uint64_t rcvbuf);
+/* A non-blocking connect under way or done; -1: errno. bind_to may be NULL. */
+int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to);
+/* 0 or the errno of a connect that has ended. */
+int sock_error(int fd);
+/* Low delay and keep-alive on both ends of a relay (RULES-RDP 34: long and silent). */
+void sock_tune(int fd);
+/* A close that resets (RULES-RDP 35). */
+void sock_reset(int fd);
+/* The address that the system would send from towards `to` (a connected look-up; no octet is sent). */
+bool sock_source_for(const struct hf_addr *to, struct hf_addr *out);
+/* Addresses of this machine's interfaces of a family; returns the count, at most cap. */
+unsigned sock_own(uint8_t family, struct hf_addr *out, unsigned cap);
+
+#endif

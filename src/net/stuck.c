@@ -1,0 +1,54 @@
+/* A letter that found its box full: the client of the flow that sent it is not read until it is posted; nobody else waits. */
+#include <stdlib.h>
+
+#include "flow.h"
+
+#define STUCK_MS 10 /* so often it is tried again */
+
+struct stuck {
+	struct hf_timer *timer;
+	struct flow *f;
+	struct letter head;
+	unsigned worker;
+	size_t n;
+	uint8_t octets[];
+};
+
+void stuck_free(struct flow *f)
+{
+	if (!f->stuck)
+		return;
+	hf_timer_free(f->stuck->timer);
+	free(f->stuck);
+	f->stuck = NULL;
+}
+
+static void try_again(void *arg)
+{
+	struct stuck *k = arg;
+	struct flow *f = k->f;
+
+	if (!letter_post(&f->w->net->workers[k->worker], &k->head, hf_bytes_of(k->octets, k->n))) {
+		hf_timer_set(k->timer, STUCK_MS);
+		return;
+	}
+	stuck_free(f);
+	conn_watch(f);
+}
+
+void conn_stuck(struct flow *f, const struct letter *l, unsigned worker, struct hf_bytes body)
+{
+	struct stuck *k = f->stuck ? NULL : malloc(sizeof *k + body.n); /* one a flow: a second in the same step is dropped */
+
+	if (k) {
+		*k = (struct stuck){.f = f, .head = *l, .worker = worker, .n = body.n, .timer = hf_timer_new(f->w->loop, try_again, k)};
+		memcpy(k->octets, body.p, body.n);
+	}
+	if (!k || !k->timer) {
+		free(k);
+		worker_count(f->w, f->rt, HF_R_LETTER_BOX_FULL);
+		return;
+	}
+	f->stuck = k;
+	hf_timer_set(k->timer, STUCK_MS);
+}

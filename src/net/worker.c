@@ -1,0 +1,181 @@
+/* A worker: a thread with its own loop, sockets, flows, holds and buffers. It takes a new snapshot between two events and says so. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "holdfast/log.h"
+#include "inside.h"
+
+static void ring(int fd)
+{
+	uint64_t one = 1;
+
+	while (write(fd, &one, sizeof one) < 0 && errno == EINTR)
+		;
+}
+
+void worker_wake(struct worker *w) { ring(w->wake_fd); }
+
+/* ---- listeners of the snapshot in force ---- */
+
+static struct listening *listening_of(struct worker *w, const struct socks *x)
+{
+	for (unsigned i = 0; i < w->n_open; i++)
+		if (w->open[i]->socks == x)
+			return w->open[i];
+	return NULL;
+}
+
+static bool listen_on(struct worker *w, struct socks *x)
+{
+	struct listening **list = realloc(w->open, (w->n_open + 1) * sizeof *list), *l = calloc(1, sizeof *l);
+
+	if (list)
+		w->open = list;
+	if (!list || !l) {
+		free(l);
+		return false;
+	}
+	l->w = w;
+	l->socks = x;
+	l->watch = hf_watch_new(w->loop, x->fd[w->index], 0, hf_transport_is_stream(x->transport) ? conn_acceptable : udp_readable, l);
+	if (!l->watch) {
+		free(l);
+		return false;
+	}
+	w->open[w->n_open++] = l;
+	return true;
+}
+
+static void stop_listening(struct listening *l)
+{
+	hf_timer_free(l->pause);
+	hf_watch_free(l->watch);
+	free(l);
+}
+
+static void take_service(struct worker *w, const struct snap_service *s)
+{
+	for (unsigned i = 0; i < s->n_infos; i++) {
+		struct listening *l = listening_of(w, s->socks[i]);
+
+		if (!l && listen_on(w, s->socks[i]))
+			l = w->open[w->n_open - 1];
+		if (!l) {
+			hf_log(HF_LOG_ERROR, "event=listen-failed service=%s worker=%u error=\"no memory\"", s->rt->name, w->index);
+			continue;
+		}
+		l->service = s->rt->id;
+		l->at = i;
+		l->seen = true;
+		hf_watch_set(l->watch, HF_READ);
+	}
+}
+
+static void take_snapshot(struct worker *w)
+{
+	struct hf_snapshot *s = atomic_exchange(&w->next, NULL);
+
+	if (!s)
+		return;
+	for (unsigned i = 0; i < w->n_open; i++)
+		w->open[i]->seen = false;
+	for (unsigned i = 0; i < s->n_services; i++)
+		take_service(w, &s->services[i]);
+	for (unsigned i = 0; i < w->n_open;)
+		if (w->open[i]->seen) {
+			i++;
+		} else {
+			stop_listening(w->open[i]);
+			w->open[i] = w->open[--w->n_open];
+		}
+	w->snap = s;
+	atomic_store(&w->seen, s->generation);
+	ring(w->net->receipt_fd);
+}
+
+static void woken(void *arg, unsigned what)
+{
+	struct worker *w = arg;
+	uint64_t n;
+
+	(void)what;
+	while (read(w->wake_fd, &n, sizeof n) < 0 && errno == EINTR)
+		;
+	w->now_ms = hf_clock_ms();
+	if (atomic_load(&w->stop)) {
+		flows_free(w);
+		hf_loop_stop(w->loop);
+		return;
+	}
+	take_snapshot(w);
+	if (w->snap)
+		deliver_letters(w);
+}
+
+/* ---- start and end ---- */
+
+enum hf_err worker_init(struct hf_net *net, unsigned index)
+{
+	struct worker *w = &net->workers[index];
+	uint8_t *mem;
+
+	w->net = net;
+	w->index = index;
+	w->now_ms = hf_clock_ms();
+	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (w->wake_fd < 0)
+		return HF_EIO;
+	/* mapped, so that what no parcel has needed costs nothing */
+	mem = mmap(NULL, NET_ARENA + LETTER_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	w->loop = hf_loop_new();
+	w->udp = udp_new();
+	w->flows = flows_new();
+	if (mem == MAP_FAILED || !w->loop || !w->udp || !w->flows || !letter_init(&w->box, net->letter_box))
+		return HF_ENOMEM;
+	hf_arena_init(&w->arena, mem, NET_ARENA);
+	w->scratch = mem + NET_ARENA;
+	w->holds = holds_new(w);
+	w->wake = hf_watch_new(w->loop, w->wake_fd, HF_READ, woken, w);
+	return w->holds && w->wake ? HF_OK : HF_ENOMEM;
+}
+
+static void *run(void *arg)
+{
+	struct worker *w = arg;
+
+	hf_loop_run(w->loop);
+	return NULL;
+}
+
+enum hf_err worker_start(struct worker *w)
+{
+	return pthread_create(&w->thread, NULL, run, w) == 0 ? HF_OK : HF_EIO;
+}
+
+void worker_fini(struct worker *w)
+{
+	if (w->running) {
+		atomic_store(&w->stop, true);
+		worker_wake(w);
+		pthread_join(w->thread, NULL);
+	} else if (w->flows) {
+		flows_free(w);
+	}
+	for (unsigned i = 0; i < w->n_open; i++)
+		stop_listening(w->open[i]);
+	free(w->open);
+	if (w->holds)
+		holds_free(w->holds);
+	hf_watch_free(w->wake);
+	if (w->loop)
+		hf_loop_free(w->loop);
+	udp_free(w->udp);
+	letter_fini(&w->box);
+	if (w->arena.p)
+		munmap(w->arena.p, NET_ARENA + LETTER_MAX);
+	if (w->wake_fd >= 0)
+		close(w->wake_fd);
+}
