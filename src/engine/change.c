@@ -1,0 +1,144 @@
+/* Changes of the pool as changes of the slots: a server's part in the fill grows or shrinks, and the owners follow, slot by slot.
+ *
+ * A cursor goes round the slots. A change stays queued at its server until the cursor has gone once round from where it was; a visit of
+ * a slot deals with all that is queued, by what is in force now, and leaves exactly the owner that a fresh fill would give. So changes
+ * compose in any number and order. Gaining: one score against the owner's. Losing: the server's own slots are scored anew.
+ * Control thread only; it writes owners through the ledger and knows no entry. */
+#include <stdlib.h>
+
+#include "inside.h"
+
+#define TICK_SLOTS 4096   /* slots a tick looks at ... */
+#define TICK_SCORES 32768 /* ... and scores it computes: about 0.15 ms */
+
+void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose)
+{
+	struct member *m = &e->member[id];
+
+	if (!gain && !lose)
+		return;
+	m->gain |= gain;
+	m->lose |= lose;
+	m->until = e->visits + e->n_slots;
+	atomic_store_explicit(&e->changing, true, memory_order_relaxed);
+}
+
+static void settle(struct hf_engine *e)
+{
+	bool left = false;
+
+	for (uint16_t id = 1; id <= last_id(e); id++) {
+		struct member *m = &e->member[id];
+
+		if (m->until <= e->visits)
+			m->gain = m->lose = false;
+		left |= m->gain || m->lose;
+	}
+	atomic_store_explicit(&e->changing, left, memory_order_relaxed);
+}
+
+/* Lists who is up and who is gaining, for the visits up to the one at which the first queued change is done. */
+static uint64_t plan(struct hf_engine *e)
+{
+	uint64_t until = UINT64_MAX;
+
+	e->n_up = e->n_gains = 0;
+	for (uint16_t id = 1; id <= last_id(e); id++) {
+		struct member *m = &e->member[id];
+		bool up = state_of(e, id) == HF_STATE_UP;
+
+		if (up)
+			e->up[e->n_up++] = id;
+		if (up && m->gain)
+			e->gains[e->n_gains++] = id;
+		if ((m->gain || m->lose) && m->until < until)
+			until = m->until;
+	}
+	return until;
+}
+
+static uint16_t lowest(struct hf_engine *e, uint16_t best, const uint16_t *ids, unsigned n, uint32_t slot)
+{
+	uint64_t best_cost = best == NO_OWNER ? 0 : place_cost(e, best, slot);
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t c = place_cost(e, ids[i], slot);
+
+		if (best == NO_OWNER || place_before(e, ids[i], c, best, best_cost)) {
+			best = ids[i];
+			best_cost = c;
+		}
+	}
+	return best;
+}
+
+/* Returns the scores it took. */
+static unsigned visit(struct hf_engine *e, uint32_t slot)
+{
+	uint16_t old = SLOT_OWNER(slot_word(e, slot)), owner;
+	bool anew = old == NO_OWNER || e->member[old].lose || e->n_gains >= e->n_up;
+	unsigned scores = anew ? e->n_up : e->n_gains ? e->n_gains + 1 : 0;
+
+	if (!scores && !anew)
+		return 0;
+	owner = anew ? lowest(e, NO_OWNER, e->up, e->n_up, slot) : lowest(e, old, e->gains, e->n_gains, slot);
+	if (owner != old)
+		ledger_own(e, slot, owner);
+	return scores;
+}
+
+bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms)
+{
+	unsigned slots = 0, scores = 0;
+
+	(void)now_ms; /* work is bounded by counting, not by time */
+	while (atomic_load_explicit(&e->changing, memory_order_relaxed) && slots < TICK_SLOTS && scores < TICK_SCORES) {
+		uint64_t until = plan(e);
+
+		for (; e->visits < until && slots < TICK_SLOTS && scores + e->n_up < TICK_SCORES; e->visits++, slots++)
+			scores += visit(e, (uint32_t)(e->visits & (e->n_slots - 1)));
+		settle(e);
+		if (e->visits < until)
+			break;
+	}
+	return atomic_load_explicit(&e->changing, memory_order_relaxed);
+}
+
+static int by_name(const void *a, const void *b, void *arg)
+{
+	const struct hf_engine *e = arg;
+
+	return strcmp(e->name[((const struct rival *)a)->id], e->name[((const struct rival *)b)->id]);
+}
+
+static unsigned rivals(struct hf_engine *e, struct rival *r)
+{
+	unsigned n = 0;
+
+	for (uint16_t id = 1; id <= last_id(e); id++)
+		if (state_of(e, id) == HF_STATE_UP)
+			r[n++] = (struct rival){e->hot[id].seed, e->hot[id].weight, id};
+	qsort_r(r, n, sizeof *r, by_name, e);
+	return n;
+}
+
+enum hf_err change_fill(struct hf_engine *e)
+{
+	struct rival *r = malloc((last_id(e) + 1u) * sizeof *r);
+	uint16_t *owner = malloc(e->n_slots * sizeof *owner);
+	enum hf_err err = r && owner ? HF_OK : HF_ENOMEM;
+
+	if (err != HF_OK)
+		goto out;
+	e->method->fill(r, rivals(e, r), e->n_slots, owner);
+	for (uint32_t j = 0; j < e->n_slots; j++)
+		if (owner[j] != SLOT_OWNER(slot_word(e, j)))
+			ledger_own(e, j, owner[j]);
+	for (uint16_t id = 1; id <= last_id(e); id++)
+		e->member[id].until = 0;
+	settle(e);
+out:
+	free(owner);
+	free(r);
+	return err;
+}

@@ -1,0 +1,172 @@
+/* The engine's inside: its struct and the calls between its files (private to the engine).
+ *
+ * Who writes what: a shard's entries, exceptions, records and its slots' words under the shard's lock; loads by anybody, atomically;
+ * members, marks and the queue of changes by the control thread alone; names under names_lock, because views read them.
+ * Lock order: a shard, then names_lock or turn_lock; never two shards at once. */
+#ifndef HF_ENGINE_INSIDE_H
+#define HF_ENGINE_INSIDE_H
+
+#include "entries.h"
+#include "holdfast/engine.h"
+#include "method.h"
+#include "records.h"
+#include "spin.h"
+
+/* A slot's word: owner 16, exceptions 8 (saturating: 255 is "255 or more, or fewer again", until the next recount), state 8 (0: settled here). */
+#define SLOT_OWNER(w) ((uint16_t)((w) >> 16))
+#define SLOT_EXCEPTIONS(w) ((uint8_t)((w) >> 8))
+#define SLOT_WORD(owner, exceptions) ((uint32_t)(owner) << 16 | (uint32_t)(exceptions) << 8)
+#define EXCEPTIONS_MAX 255
+
+/* A server's load: one word, so that a count and "does it belong to m" change together. */
+#define LOAD_OPEN ((uint64_t)1 << 63)   /* the server is up: its counted sessions are part of m */
+#define LOAD_ENTRY ((uint64_t)1 << 32)  /* one entry, counted or not */
+#define LOAD_COUNTED(w) ((uint32_t)(w))
+#define LOAD_ENTRIES(w) ((uint32_t)((w) >> 32) & 0x7fffffff)
+
+struct hot { /* of a member, what deciding reads: 24 octets, so that a walk over the members stays in the cache */
+	_Atomic uint64_t seed;
+	_Atomic uint32_t weight, max_sessions;
+	_Atomic uint8_t state;
+	_Atomic bool gone; /* removed and off: its entries are worth nothing */
+};
+
+struct member {
+	_Atomic bool used, removed;
+	bool listed;
+	uint8_t marks;         /* bits by enum hf_mark */
+	bool gain, lose;       /* a change that not all slots have seen yet ... */
+	uint64_t until;        /* ... and the visit at which they have */
+	_Atomic uint32_t file_weight;
+	uint32_t run_weight;
+	char was[HF_NAME_MAX + 1];
+	_Atomic uint64_t since_ms;
+	_Atomic uint32_t slots;
+	int64_t turn;          /* fallback = round-robin */
+};
+
+struct shard {
+	struct spin lock;
+	struct entries t;
+	struct records records;
+	_Atomic uint64_t exceptions;
+	uint8_t pad[24];       /* a cache line each, so that workers do not meet in neighbours */
+};
+
+struct region_head { /* at the start of the mapping */
+	uint64_t magic, key_check;
+	uint32_t slot_bits, max_entries;
+};
+
+struct hf_engine {
+	struct hf_engine_conf conf;
+	const struct method *method;
+	_Atomic uint32_t load_factor, fallback;
+
+	/* in the mapping */
+	struct region_head *head;
+	_Atomic uint64_t *load;             /* by id */
+	char (*name)[HF_NAME_MAX + 1];      /* by id; empty: free */
+	_Atomic uint32_t *slot;
+
+	struct shard *shard;
+	unsigned shard_bits, n_shards;
+	uint32_t n_slots;
+	_Atomic uint32_t entries;
+
+	struct hot *hot;                    /* by id, 0 unused */
+	struct member *member;
+	_Atomic uint32_t last_id;
+	struct spin names_lock, turn_lock;
+	_Atomic int64_t open_sessions;      /* m: counted sessions of servers that are up */
+	_Atomic uint32_t open_weight;       /* W: their weights */
+	_Atomic uint32_t limited;           /* members with max_sessions */
+	_Atomic uint32_t turns;
+
+	/* changes (control thread) */
+	bool filled;
+	uint16_t *up, *gains;               /* ids; rebuilt by a tick */
+	unsigned n_up, n_gains;
+	uint64_t visits;                    /* of slots, since the start: the next is visits modulo n_slots */
+	_Atomic bool changing;
+	uint32_t sweep_shard, sweep_place;
+};
+
+static inline uint32_t slot_of(const struct hf_engine *e, uint64_t fp)
+{
+	return (uint32_t)(fp >> (HF_FP_BITS - e->conf.slot_bits)) & (e->n_slots - 1);
+}
+static inline struct shard *shard_of(const struct hf_engine *e, uint64_t fp)
+{
+	HF_BUG_ON(fp >> HF_FP_BITS); /* not of hf_fingerprint */
+	return &e->shard[fp >> (HF_FP_BITS - e->shard_bits)];
+}
+static inline struct shard *shard_of_slot(const struct hf_engine *e, uint32_t slot) { return &e->shard[slot >> (e->conf.slot_bits - e->shard_bits)]; }
+static inline uint32_t slot_word(const struct hf_engine *e, uint32_t slot) { return atomic_load_explicit(&e->slot[slot], memory_order_relaxed); }
+static inline uint64_t load_word(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->load[id], memory_order_relaxed); }
+static inline enum hf_state state_of(const struct hf_engine *e, uint16_t id)
+{
+	return (enum hf_state)atomic_load_explicit(&e->hot[id].state, memory_order_acquire);
+}
+static inline uint16_t last_id(const struct hf_engine *e) { return (uint16_t)atomic_load_explicit(&e->last_id, memory_order_acquire); }
+static inline bool serves(const struct hf_engine *e, uint16_t id) { return id && id <= last_id(e) && state_of(e, id) != HF_STATE_OFF; }
+
+static inline bool among(const uint16_t *ids, unsigned n, uint16_t id)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+/* ---- ledger.c: entries, loads and exceptions change together; callers hold the shard's lock ---- */
+
+/* Adds to a server's counted sessions and entries, and to m; gives the load word from before. */
+uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries);
+/* The entry at fp that still lives, and its place; an expired one is taken out. */
+bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x);
+/* A new entry. `reserved`: its load was counted already. False: no room (a reservation is given back). */
+bool ledger_add(struct hf_engine *e, struct shard *s, const struct entry *x, bool reserved, const struct hf_lesson *from, uint64_t now_ms);
+/* Writes `x` over the entry at place, of the same fingerprint. `reserved`: its load at x->server was counted already. */
+void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, bool reserved);
+void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place);
+/* The slot's owner becomes `owner`; its exceptions are counted anew. Takes the lock itself. */
+void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
+/* True: the entry's life is over at now_ms (one with live flows never ends so). */
+bool ledger_over(const struct hf_engine *e, const struct shard *s, const struct entry *x, uint64_t now_ms);
+/* What a former engine left in the mapping: counts loads and exceptions again, drops what names no server. */
+void ledger_recount(struct hf_engine *e);
+
+/* ---- place.c: which server a new session goes to ---- */
+
+struct place {
+	uint32_t slot;
+	const uint16_t *avoid;
+	unsigned n_avoid;
+	bool take;              /* count the session at the server chosen (atomically, or not at all) */
+};
+struct placed {
+	uint16_t server;        /* 0: no eligible one */
+	enum hf_why why;        /* HOME, SPILL or FAILOVER */
+};
+struct placed place_session(struct hf_engine *e, const struct place *p);
+/* Without key: by the pool's fallback; nothing is counted. */
+struct placed place_fallback(struct hf_engine *e, const uint16_t *avoid, unsigned n_avoid, uint64_t spread);
+/* Sessions a server may hold before new ones spill; UINT32_MAX: no bound. */
+uint32_t place_cap(const struct hf_engine *e, uint16_t id);
+/* Whether a goes before b in a slot. */
+bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, uint64_t cost_b);
+static inline uint64_t place_cost(const struct hf_engine *e, uint16_t id, uint32_t slot)
+{
+	return e->method->cost(atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed),
+			       atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed), slot);
+}
+
+/* ---- change.c ---- */
+
+/* The member's part in the fill changed: it may gain slots, or lose some of its own. */
+void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose);
+/* Fills all slots at once; what was queued is done with it. */
+enum hf_err change_fill(struct hf_engine *e) HF_MUST_USE;
+
+#endif

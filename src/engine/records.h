@@ -1,0 +1,29 @@
+/* What a table shows of an entry beside its 12 octets: text, live flows, times, why (private to the engine).
+ * A shard's map by fingerprint, on the heap, under the shard's lock. It holds a record for each entry that its caller made one for. */
+#ifndef HF_ENGINE_RECORDS_H
+#define HF_ENGINE_RECORDS_H
+
+#include "holdfast/affinity.h"
+
+#define RECORD_TEXT_MAX 128 /* octets of a key's text that are kept */
+
+struct record {
+	struct record *next;
+	uint64_t fp, since_ms, seen_ms;
+	uint32_t flows;
+	uint8_t why, text_n;
+	uint8_t text[];
+};
+
+struct records {
+	struct record **bucket;
+	uint32_t n_buckets, used; /* n_buckets: a power of two, or 0 */
+};
+
+struct record *records_find(const struct records *t, uint64_t fp);
+/* A new record, or the one that is there; NULL: no memory. */
+struct record *records_put(struct records *t, uint64_t fp, struct hf_bytes text);
+void records_drop(struct records *t, uint64_t fp);
+void records_fini(struct records *t);
+
+#endif
