@@ -5,10 +5,11 @@
   bye N|all [server=S]                   ends calls
   ring N [user=ring], cancel [copies=1]  opens calls that ring until `cancel` takes them back
   register users=a,b [expires=60], options, message user=U
-  calls [server=S], stats, forget server=S, set options=503 retry=2 | options=silent | invite=503 | all=silent ...
+  calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent ...
 User parts that steer the callee: code.486 refuses with it, after.500 answers so many ms late, ring rings, silent says nothing."""
 import asyncio, collections
 
+from control import host_port
 from sip_agent import Agent
 from sip_text import Message, compose, param
 
@@ -118,6 +119,9 @@ class Driven(Agent):
         zero = ("moved", "strangers", "stray_acks", "stray_cancels", "via_wrong", "unreadable", "repeats", "retransmissions", "send_errors", "taken")
         return dict({k: c[k] for k in zero}, held=len(self.calls), unacked=sum(1 for x in self.takes.values() if x.next), heard=dict(self.heard),
                     say=f"{self.name} holds {len(self.calls)} calls, {c['strangers']} requests came for calls of others")
+
+    def do_hop(self, at):
+        self.hop = host_port(at)
 
     def do_forget(self, server=None, **_):
         gone = self.held(server=server)

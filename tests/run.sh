@@ -1,0 +1,188 @@
+#!/bin/sh
+# Builds and tests everything:   sh tests/run.sh [--full] [--no-install] [WHAT...]
+#   WHAT: unit, lint, scenario [NAME...], asan, tsan, clang; without it all of them.
+#   --full        the long forms (HOLDFAST_FULL=1)          --no-install  take what is there, install nothing
+#   BUILD=DIR     where the builds go (default: build-test beside this tree's files, ignored by git)
+#   HOLDFAST_SHARED=DIR  where the torture set lies; without it the tests that need it are skipped.
+# Runs as root or with sudo when packages are missing; starts no service. The last line counts; exit 1 when something failed.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 1
+begin=$(date +%s)
+BUILD=${BUILD:-$root/build-test}
+jobs=$(nproc 2>/dev/null || echo 2)
+install=yes
+what=
+names=
+passed=0 failed=0 skipped=0
+failures=
+
+BUILD_PACKAGES="cmake gcc make libc6-dev pkg-config libosip2-dev libevent-dev libssl-dev"
+TEST_PACKAGES="libcmocka-dev freerdp2-dev clang libclang-rt-14-dev python3 openssl sip-tester kamailio baresip-core freerdp2-x11 xrdp xvfb xauth imagemagick valgrind"
+
+say() { printf '[%4ds] %s\n' $(($(date +%s) - begin)) "$*"; }
+usage() { sed -n '2,8p' "$0" | sed 's/^# \{0,1\}//'; exit 2; }
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--full) HOLDFAST_FULL=1; export HOLDFAST_FULL ;;
+	--no-install) install=no ;;
+	-h|--help) usage ;;
+	unit|lint|asan|tsan|clang) what="$what $1" ;;
+	scenario) what="$what scenario"; shift; names="$*"; break ;;
+	*) echo "run.sh: what is $1?" >&2; usage ;;
+	esac
+	shift
+done
+what=${what:-lint unit clang asan scenario tsan}
+mkdir -p "$BUILD"
+
+good() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); failures="$failures
+  $*"; say "FAILED: $*"; }
+
+# ---- packages
+
+missing() {
+	for p in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || echo "$p"
+	done
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null 2>&1; then sudo -E "$@"; else return 127; fi
+}
+
+# A package that brings a service must not start it here: policy-rc.d says no for as long as we install.
+install_packages() {
+	policy=/usr/sbin/policy-rc.d ours=no
+	if [ ! -e $policy ]; then
+		ours=yes
+		as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy"
+	fi
+	as_root apt-get -o DPkg::Lock::Timeout=600 update -qq &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "$@"
+	rc=$?
+	[ $ours = no ] || as_root rm -f $policy
+	return $rc
+}
+
+packages() {
+	winpr=libwinpr2-dev
+	[ -z "$(apt-cache search --names-only '^libwinpr3-dev$' 2>/dev/null)" ] || winpr=libwinpr3-dev
+	list=$(missing $BUILD_PACKAGES $winpr $TEST_PACKAGES)
+	[ -n "$list" ] || return 0
+	if [ $install = no ]; then
+		say "not installed:" $list
+		return 0
+	fi
+	say "installing" $list
+	if ! install_packages $list >"$BUILD/apt.log" 2>&1; then
+		tail -n 15 "$BUILD/apt.log"
+		say "could not install them (as root, or with sudo?)"
+		[ -z "$(missing $BUILD_PACKAGES $winpr libcmocka-dev python3)" ] || exit 1
+	fi
+}
+
+# ---- builds: build NAME TARGET|all CMAKE_OPTION...
+
+build() {
+	name=$1 target=$2
+	shift 2
+	say "building $name"
+	if cmake -S "$root" -B "$BUILD/$name" -DHF_TESTS=ON "$@" >"$BUILD/$name.log" 2>&1 &&
+		cmake --build "$BUILD/$name" --target $target -j "$jobs" >>"$BUILD/$name.log" 2>&1; then
+		good
+		return 0
+	fi
+	grep -nE 'error|warning|Error' "$BUILD/$name.log" | head -n 30
+	bad "build $name ($BUILD/$name.log)"
+	return 1
+}
+
+build_plain() { [ -n "${plain_done:-}" ] || { plain_done=yes; build plain all -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS=-Werror; }; }
+build_asan() { [ -n "${asan_done:-}" ] || { asan_done=yes; build asan all -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=address,undefined; }; }
+
+# ---- what runs
+
+ctests() {
+	name=$1
+	shift
+	say "unit tests, $name build"
+	ctest --test-dir "$BUILD/$name" -j "$jobs" --output-on-failure "$@" >"$BUILD/$name.ctest" 2>&1
+	n=$(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$BUILD/$name.ctest")
+	k=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$BUILD/$name.ctest")
+	passed=$((passed + n)) skipped=$((skipped + k))
+	fails=$(sed -nE 's|^ *[0-9]+/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*(.*)|\1 \2|p' "$BUILD/$name.ctest" | grep -v Skipped)
+	if [ -n "$fails" ]; then
+		grep -vE '^ *(Start|[0-9]+/[0-9]+ Test .* Passed)' "$BUILD/$name.ctest" | head -n 120
+		count=$(echo "$fails" | wc -l)
+		bad "$name: $(echo "$fails" | head -n 8 | tr '\n' ';')"
+		failed=$((failed + count - 1))
+	elif [ $((n + k)) = 0 ]; then
+		tail -n 5 "$BUILD/$name.ctest"
+		bad "$name: no test ran"
+	fi
+	say "$name: $n unit test programs passed"
+}
+
+# scenarios BUILD-NAME LANES NAME...
+scenarios() {
+	name=$1 lanes=$2
+	shift 2
+	say "scenarios, $name build${*:+: }$*"
+	HOLDFAST_BIN="$BUILD/$name/holdfast" HOLDFASTCTL="$BUILD/$name/holdfastctl" HOLDFAST_BUILD="$BUILD/$name" \
+		python3 "$root/tests/scenario/run.py" -j "$lanes" "$@" >"$BUILD/$name.scenarios" 2>&1 &
+	runner=$!
+	trap 'kill $runner 2>/dev/null; exit 130' INT TERM
+	tail -n +1 -f --pid=$runner "$BUILD/$name.scenarios" | sed "s/^/        /"
+	wait $runner
+	rc=$?
+	trap - INT TERM
+	n=$(grep -c '^ok ' "$BUILD/$name.scenarios") f=$(grep -c '^FAIL ' "$BUILD/$name.scenarios") k=$(grep -c '^skip ' "$BUILD/$name.scenarios")
+	passed=$((passed + n)) skipped=$((skipped + k))
+	if [ "$f" -gt 0 ] || [ $rc -gt 1 ]; then
+		bad "scenarios, $name: $(sed -n 's/^FAIL \([^ ]*\).*/\1/p' "$BUILD/$name.scenarios" | tr '\n' ' ')"
+		[ "$f" -lt 2 ] || failed=$((failed + f - 1))
+	fi
+}
+
+do_lint() {
+	say "lint"
+	for args in --self-test ""; do
+		if python3 tests/lint/check.py $args; then good; else bad "lint $args"; fi
+	done
+}
+
+do_unit() { build_plain && ctests plain; }
+do_clang() { build clang all -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-Werror; }
+
+do_asan() {
+	build_asan || return
+	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 ctests asan
+	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 scenarios asan "$jobs" start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals rdp_users rdp_refusals
+}
+
+# The programs whose name says that they run threads, and the gateway itself under calls and desktops.
+do_tsan() {
+	# some kernels place mappings where the sanitizer cannot follow; then it says so at once
+	build tsan holdfast -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo || return
+	cmake --build "$BUILD/tsan" --target holdfastctl -j "$jobs" >>"$BUILD/tsan.log" 2>&1
+	rx='(thread|concurren|parallel|race)'
+	list=$(ctest --test-dir "$BUILD/tsan" -N -R "$rx" 2>/dev/null | sed -nE 's|^ *Test +#[0-9]+: unit/([^/]+)/(.*)|\1_\2|p')
+	if [ -n "$list" ]; then
+		if cmake --build "$BUILD/tsan" --target $list -j "$jobs" >>"$BUILD/tsan.log" 2>&1; then ctests tsan -R "$rx"; else bad "build of the concurrent tests"; fi
+	fi
+	HOLDFAST_SLOW=4 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 TSAN_OPTIONS=halt_on_error=0:exitcode=66 scenarios tsan "$jobs" reload sip_calls rdp_users
+}
+
+do_scenario() { build_plain && scenarios plain "$jobs" $names; }
+
+packages
+for w in $what; do
+	"do_$w"
+done
+[ -z "$failures" ] || echo "Failed:$failures"
+say "done in $(($(date +%s) - begin)) s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]

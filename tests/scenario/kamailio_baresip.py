@@ -1,0 +1,112 @@
+"""Two baresip phones register at kamailio through the gateway and call each other: both legs of the call run through it, and it holds while a second
+server joins the pool. (kamailio opens the second leg itself: what a member sends goes where its request says.)"""
+import json, os, re, socket, time
+
+from scenario import check, equal, free_port, need, until
+
+TIMEOUT = 90
+DOMAIN = "lab.example"
+KAMAILIO = """#!KAMAILIO
+# A registrar and proxy: the smallest that lets two phones call each other through their path.
+debug=2
+log_stderror=yes
+children=2
+disable_tcp=yes
+auto_aliases=no
+dns=no
+rev_dns=no
+loadmodule "tm.so"
+loadmodule "sl.so"
+loadmodule "rr.so"
+loadmodule "pv.so"
+loadmodule "xlog.so"
+loadmodule "siputils.so"
+loadmodule "textops.so"
+loadmodule "usrloc.so"
+loadmodule "registrar.so"
+loadmodule "path.so"
+modparam("usrloc", "db_mode", 0)
+modparam("registrar", "use_path", 1)
+modparam("registrar", "path_mode", 0)
+request_route {
+    xlog("L_NOTICE", "SEEN $rm $ci from $si:$sp\\n");
+    if (is_method("OPTIONS") && $rU == $null) { sl_send_reply("200", "OK"); exit; }
+    if (is_method("CANCEL")) { if (t_check_trans()) t_relay(); exit; }
+    if (has_totag()) {
+        if (loose_route()) { t_relay(); exit; }
+        if (is_method("ACK")) { if (t_check_trans()) t_relay(); exit; }
+        sl_send_reply("404", "Not here");
+        exit;
+    }
+    if (is_method("REGISTER")) { save("location"); exit; }
+    record_route();
+    if (!lookup("location")) { sl_send_reply("404", "Not registered"); exit; }
+    t_relay();
+}
+"""
+
+
+def phone(s, name, user, ip, gateway, control):
+    d = s.path(name)
+    os.makedirs(d)
+    with open(f"{d}/config", "w") as f:
+        f.write(f"sip_listen {ip}:0\nnet_interface {ip}\naudio_source ausine,440\nausrc_srate 48000\nausrc_channels 2\nrtp_ports 20000-29999\n"
+                "module_path /usr/lib/baresip/modules\nmodule g711.so\nmodule ausine.so\nmodule aufile.so\nmodule uuid.so\nmodule_app account.so\nmodule_app menu.so\n"
+                f"module_app debug_cmd.so\nmodule_app ctrl_tcp.so\nctrl_tcp_listen 127.0.0.1:{control}\n")
+    with open(f"{d}/accounts", "w") as f:
+        f.write(f"<sip:{user}@{DOMAIN};transport=udp>;auth_pass=none;outbound=\"sip:{gateway};transport=udp\";regint=60;answermode=auto;ptime=20;audio_codecs=PCMU\n")
+    with open(f"{d}/contacts", "w") as f:
+        f.write(f"\"x\" <sip:x@{DOMAIN}>\n")
+    return s.start(name, ["baresip", "-v", "-s", "-f", d], cwd=d)
+
+
+def command(control, name, params=""):
+    text = json.dumps(dict(command=name, params=params, token="t"))
+    with socket.create_connection(("127.0.0.1", control), 5) as c:
+        c.sendall(f"{len(text)}:{text},".encode())
+        c.settimeout(0.6)
+        got = b""
+        try:
+            while d := c.recv(65536):
+                got += d
+        except socket.timeout:
+            pass
+        return got.decode(errors="replace")
+
+
+def run(s):
+    need("kamailio", "baresip")
+    port = free_port(kind=socket.SOCK_DGRAM)
+    with open(s.path("kamailio.cfg"), "w") as f:
+        f.write(KAMAILIO)
+    other = s.sip_server("pbx2")
+    head = s.ini_gateway()
+    ini = lambda *more: head + s.ini_sip([f"kam 127.0.0.1:{port}", *more], "probe = options\nprobe-interval = 500ms\nprobe-rise = 1", "key = user")
+    kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"udp:127.0.0.1:{port}"])
+    g = s.gateway(ini())
+    until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]), 10)
+    ports = [free_port(), free_port()]
+    a, b = phone(s, "alice", "alice", "127.0.6.1", g.at(), ports[0]), phone(s, "bob", "bob", "127.0.6.2", g.at(), ports[1])
+    until("both phones are registered", lambda: all("200 OK" in p.text() for p in (a, b)), 10)
+    equal(len(set(re.findall(r"SEEN REGISTER \S+ from (\S+)", kam.text()))), 1, "kamailio sees the gateway alone")
+    before = g.status()["services"][0]["parcels"]
+    command(ports[0], "dial", f"sip:bob@{DOMAIN}")
+    calls = lambda: [len(re.findall(r"ESTABLISHED", command(p, "listcalls"))) for p in ports]
+    until("the call is up at both phones", lambda: calls() == [1, 1], 10, 0.3)
+    g.reload(ini(other))
+    g.wait_state("pbx2", "up")
+    sessions = {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
+    check(sessions["kam"] >= 1 and sessions["pbx2"] == 0, "sessions:", sessions)
+    time.sleep(0.5)
+    command(ports[0], "hold")
+    command(ports[0], "resume")
+    equal(calls(), [1, 1], "calls after hold and resume")
+    command(ports[0], "hangup")
+    until("the call is over at both phones", lambda: calls() == [0, 0], 10, 0.3)
+    seen = re.findall(r"SEEN (\w+) \S+ from 127\.0\.0\.1:(\d+)", kam.text())
+    for method in ("INVITE", "ACK", "BYE"):
+        check((method, g.at().rsplit(":", 1)[1]) in seen, f"kamailio saw no {method} from the gateway:", seen[-10:])
+    legs = g.status()["services"][0]["parcels"] - before
+    check(legs >= 12, f"{legs} parcels for a call whose two legs run through the gateway")
+    equal(sum(other.stats()["heard"][m] for m in other.stats()["heard"] if m != "OPTIONS"), 0, "requests of the call at the other server")
+    until("the sessions are ended", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0, 5)

@@ -1,0 +1,291 @@
+"""What every scenario stands on: the real program on loopback with a generated configuration, peers, and checks.
+
+A scenario is a file beside this one with a docstring, `def run(s)` and, where it differs, TIMEOUT in seconds. `s` is a Scenario: it makes a
+directory, starts the gateway and the peers, and ends exactly the processes that it started. A check that fails raises Failed; Skip says
+why a scenario cannot run here. run.py runs them."""
+import contextlib, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PEERS = os.path.join(os.path.dirname(HERE), "peers")
+FULL = os.environ.get("HOLDFAST_FULL") == "1"
+SLOW = float(os.environ.get("HOLDFAST_SLOW", "1"))     # a factor on waits, for sanitizer builds
+
+
+class Failed(Exception):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+def check(ok, *what):
+    if not ok:
+        raise Failed(" ".join(x if isinstance(x, str) else json.dumps(x, default=str) for x in what))
+
+
+def equal(got, want, what):
+    check(got == want, f"{what}: got {got!r}, want {want!r}")
+
+
+def until(what, test, seconds=5.0, every=0.05):
+    """waits for test() to be true and returns its value"""
+    end = time.monotonic() + seconds * SLOW
+    while True:
+        value = test()
+        if value:
+            return value
+        check(time.monotonic() < end, f"not within {seconds * SLOW:g} s: {what}")
+        time.sleep(every)
+
+
+def need(*programs):
+    for p in programs:
+        if not shutil.which(p, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
+            raise Skip(f"{p} is not installed")
+
+
+def free_port(host="127.0.0.1", kind=socket.SOCK_STREAM):
+    """a port that was free a moment ago; only for programs that cannot say which one they took"""
+    with socket.socket(socket.AF_INET, kind) as s:
+        s.bind((host, 0))
+        return s.getsockname()[1]
+
+
+class Process:
+    """a child with its output in a file; ended by its own pid"""
+    def __init__(self, s, name, argv, **k):
+        self.name, self.log = name, os.path.join(s.dir, f"{name}.log")
+        self.out = open(self.log, "ab")
+        self.begin = self.out.tell()                       # a second process of the same name writes behind the first
+        k.setdefault("stdout", self.out)
+        k.setdefault("stdin", subprocess.DEVNULL)
+        self.p = subprocess.Popen(argv, stderr=self.out, **k)
+        s.children.append(self)
+
+    @property
+    def pid(self):
+        return self.p.pid
+
+    def text(self):
+        with open(self.log, "rb") as f:
+            f.seek(self.begin)
+            return f.read().decode(errors="replace")
+
+    def alive(self):
+        return self.p.poll() is None
+
+    def kill(self, sig=signal.SIGKILL):
+        if self.alive():
+            self.p.send_signal(sig)
+
+    def end(self, seconds=5.0):
+        """TERM, and KILL when that does not help -> exit code"""
+        self.kill(signal.SIGTERM)
+        try:
+            return self.p.wait(seconds * SLOW)
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            self.p.wait()
+            return None
+
+
+class Peer(Process):
+    """a scripted peer of tests/peers: `peer.ask("call 20")` -> its answer; tell and answer are the two halves"""
+    def __init__(self, s, name, program, *args):
+        super().__init__(s, name, [sys.executable, os.path.join(PEERS, program), *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.label, self.ready = name, self.answer()
+        self.host, self.port = self.ready.get("host", "127.0.0.1"), self.ready.get("port", 0)
+        self.at = f"{self.host}:{self.port}"
+
+    def tell(self, command):
+        self.p.stdin.write((command + "\n").encode())
+        self.p.stdin.flush()
+
+    def answer(self):
+        line = self.p.stdout.readline()
+        check(line, f"peer {self.name} ended")
+        got = json.loads(line)
+        check(got.get("ok", True), f"peer {self.name}:", got)
+        return got
+
+    def ask(self, command):
+        self.tell(command)
+        return self.answer()
+
+    def stats(self):
+        return self.ask("stats")
+
+
+class Gateway(Process):
+    def __init__(self, s, ini, name="gateway", wait=True, **k):
+        self.s, self.ini = s, os.path.join(s.dir, f"{name}.ini")
+        self.socket = os.path.join(s.dir, f"{name}.sock")
+        self.write(ini)
+        super().__init__(s, name, [s.program("HOLDFAST_BIN", "holdfast"), "-c", self.ini], **k)
+        self.uris = {}
+        if wait:
+            self.wait_ready()
+
+    def write(self, ini):
+        with open(self.ini, "w") as f:
+            f.write(ini)
+
+    def wait_ready(self):
+        until("the gateway is ready", lambda: re.search(r"event=ready\b", self.text()) or check(self.alive(), "the gateway ended:", self.text()[-2000:]), 10)
+        self.uris = {}
+        for service, uri in re.findall(r"event=listen\b.* service=(\S+) uri=(\S+)", self.text()):
+            self.uris.setdefault(service, [])
+            if uri not in self.uris[service]:
+                self.uris[service].append(uri)
+
+    def at(self, service="calls", transport=None):
+        """HOST:PORT of a service's first listener of that transport"""
+        for uri in self.uris.get(service, []):
+            scheme, _, where = uri.partition("://")
+            if transport in (None, scheme):
+                return where
+        raise Failed(f"no listener of {service}: {self.uris}")
+
+    def rss_kb(self):
+        with open(f"/proc/{self.pid}/status") as f:
+            return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1])
+
+    def run_ctl(self, *args, timeout=20):
+        return subprocess.run([self.s.program("HOLDFASTCTL", "holdfastctl"), "-s", self.socket, *args], capture_output=True, text=True, timeout=timeout)
+
+    def ctl(self, *args, want=0):
+        """the JSON answer of a command"""
+        r = self.run_ctl("--json", *args)
+        check(r.returncode == want, f"holdfastctl {' '.join(args)}: exit {r.returncode}, want {want}: {r.stdout} {r.stderr}")
+        return json.loads(r.stdout) if r.stdout.strip() else {}
+
+    def status(self):
+        return self.ctl("status")
+
+    def server(self, name, pool=None):
+        return next((x for x in self.ctl("servers")["servers"] if x["name"] == name and pool in (None, x["pool"])), None)
+
+    def where(self, key, pool=None):
+        return self.ctl("where", *(["--pool", pool] if pool else []), key)
+
+    def state(self, name):
+        x = self.server(name)
+        return x["state"] if x else None
+
+    def wait_state(self, name, state, seconds=10):
+        until(f"server {name} is {state}", lambda: self.state(name) == state, seconds)
+
+    def reload(self, ini=None, how="ctl"):
+        """a good configuration takes hold; returns once it has"""
+        if ini:
+            self.write(ini)
+        before = self.status()["config_generation"]
+        if how == "ctl":
+            self.ctl("reload")
+        else:
+            self.kill(signal.SIGHUP)
+        until("the configuration is in force", lambda: self.status()["config_generation"] > before)
+
+    def drops(self, service="calls"):
+        return next(x["drops"] for x in self.status()["services"] if x["name"] == service)
+
+    def stop(self):
+        """as an operator does; a clean end within 5 s is part of every scenario"""
+        check(self.alive(), "the gateway ended by itself:", self.text()[-3000:])
+        equal(self.end(), 0, "the gateway's exit code after TERM")
+        self.complaints()
+
+    def complaints(self):
+        bad = re.search(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|event=bug\b|LeakSanitizer", self.text())
+        check(not bad, "the gateway's log complains:", self.text()[bad.start() if bad else 0:][:3000])
+
+
+class Scenario:
+    def __init__(self, name):
+        self.name, self.children, self.dir = name, [], tempfile.mkdtemp(prefix=f"hf-{name[:20]}.")
+        self.servers = []
+
+    def program(self, variable, name):
+        path = os.environ.get(variable)
+        if not path and os.environ.get("HOLDFAST_BIN"):
+            path = os.path.join(os.path.dirname(os.environ["HOLDFAST_BIN"]), name)
+        check(path and os.access(path, os.X_OK), f"{variable} names no program: {path}")
+        return path
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    # ---- peers
+
+    def sip_server(self, name, *args, host="127.0.0.1"):
+        p = Peer(self, name, "sip_server.py", name, host if ":" in host else host + ":0", *args)
+        self.servers.append(p)
+        return p
+
+    def rdp_host(self, name, host="127.0.0.1"):
+        p = Peer(self, name, "rdp_host.py", name, host if ":" in host else host + ":0")
+        self.servers.append(p)
+        return p
+
+    def phones(self, gateway, *args, name="phones", service="calls"):
+        return Peer(self, name, "sip_client.py", gateway.at(service, "udp"), "--name", name, *args)
+
+    def desktops(self, gateway, name="desktops", service="desktops"):
+        return Peer(self, name, "rdp_client.py", gateway.at(service))
+
+    def start(self, name, argv, **k):
+        return Process(self, name, argv, **k)
+
+    # ---- configuration
+
+    def ini_gateway(self, name="gateway", workers=2, extra=""):
+        for d in ("state", "run"):
+            os.makedirs(self.path(f"{name}.{d}"), exist_ok=True)
+        return (f"[gateway]\nworkers = {workers}\nstate-dir = {self.path(name + '.state')}\nrun-dir = {self.path(name + '.run')}\n"
+                f"admin-socket = {self.path(name + '.sock')}\nhttp = off\n{extra}\n")
+
+    def ini_servers(self, servers):
+        """lines of peers, or of (peer or "NAME ADDRESS", "weight=50") pairs"""
+        lines = []
+        for x in servers:
+            x, more = x if isinstance(x, tuple) else (x, "")
+            lines.append(f"server = {x if isinstance(x, str) else f'{x.label} {x.at}'} {more}".rstrip())
+        return "\n".join(lines)
+
+    def ini_sip(self, servers, pool="probe = none", service="", name="calls", listen="udp://127.0.0.1:0", pool_name="pbx"):
+        return f"[service {name}]\nprotocol = sip\nlisten = {listen}\npool = {pool_name}\n{service}\n\n[pool {pool_name}]\n{pool}\n{self.ini_servers(servers)}\n\n"
+
+    def ini_rdp(self, servers, pool="probe = none", service="", name="desktops", listen="tcp://127.0.0.1:0", pool_name="farm"):
+        return f"[service {name}]\nprotocol = rdp\nlisten = {listen}\npool = {pool_name}\n{service}\n\n[pool {pool_name}]\n{pool}\n{self.ini_servers(servers)}\n\n"
+
+    def gateway(self, ini, **k):
+        return Gateway(self, ini, **k)
+
+    # ---- verdicts that many scenarios share
+
+    def all_home(self, got, what, lost=0):
+        check(got["moved"] == 0 and got["lost"] == lost and not got["refused"], f"{what}:", got)
+
+    def no_strangers(self, *peers):
+        for p in peers or self.servers:
+            if p.alive():
+                got = p.stats()
+                check(got["strangers"] == 0 and got["stray_acks"] == 0 and got["stray_cancels"] == 0 and got["moved"] == 0, f"{p.label} got what is not its own:", got)
+
+    def close(self, keep):
+        for c in reversed(self.children):
+            if c.alive():
+                with contextlib.suppress(Exception):
+                    c.end(1.0) if not isinstance(c, Gateway) else c.end()
+        for c in self.children:
+            c.out.close()
+        if keep:
+            self.dump()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def dump(self):
+        for c in self.children:
+            text = c.text()
+            if text.strip():
+                print(f"---- {c.name} ({c.log}), the last lines\n{text[-4000:]}", flush=True)

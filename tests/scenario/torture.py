@@ -1,0 +1,59 @@
+"""The torture set with its oracle against the program, where HOLDFAST_SHARED names the folder that holds it. The floors below are what was reached; they
+may only rise: fewer passes than that fail, more say that the floor is due to be raised."""
+import os, re, socket, subprocess, sys
+
+from scenario import SLOW, Skip, check, free_port
+
+TIMEOUT = 600
+FLOOR = {"sip-udp": 0, "rdp": 0}
+
+
+def passed(text):
+    return [(int(a), int(b)) for a, b in re.findall(r"(\d+) of (\d+)", next((x for x in reversed(text.splitlines()) if x.startswith("passed ")), ""))]
+
+
+def verdict(name, r, faults):
+    got = passed(r.stdout)
+    if not got:
+        faults.append(f"{name}: no verdict: {(r.stdout + r.stderr)[-1500:]}")
+        return
+    good, all_ = got[0]
+    more = "" if good <= FLOOR[name] else f", the floor of {FLOOR[name]} may rise"
+    print(f"{name} {good} of {all_}{more}; ", end="")
+    if good < FLOOR[name]:
+        fails = "\n".join(x for x in r.stdout.splitlines() if "FAIL" in x)[:6000]
+        faults.append(f"{name}: passed {good} of {all_}, the floor is {FLOOR[name]}\n{fails}")
+    return r
+
+
+def keep(s, name, r):
+    where = os.environ.get("HOLDFAST_TORTURE_OUT")
+    if where:
+        os.makedirs(where, exist_ok=True)
+        with open(os.path.join(where, name + ".txt"), "w") as f:
+            f.write(r.stdout + r.stderr)
+
+
+def run(s):
+    shared = os.environ.get("HOLDFAST_SHARED", "")
+    data = os.path.join(shared, "torture")
+    if not os.path.isdir(os.path.join(data, "run")):
+        raise Skip("HOLDFAST_SHARED names no folder with the torture set")
+    faults = []
+    servers = [f"127.0.20.{101 + i}:{free_port(f'127.0.20.{101 + i}', socket.SOCK_DGRAM)}" for i in range(3)]
+    g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], listen="udp://127.0.20.100:0"), name="sip")
+    r = subprocess.run([sys.executable, os.path.join(data, "run", "sip-torture.py"), "--proxy", g.at(), *(x for a in servers for x in ("--server", a)),
+                        "--set", f"{data}/sip/expected.tsv", "--set", f"{data}/sip/extra/expected.tsv", "--jobs", "4"], capture_output=True, text=True, timeout=300 * SLOW)
+    keep(s, "sip-udp", r)
+    verdict("sip-udp", r, faults)
+    g.stop()
+
+    hosts = [f"127.0.30.{11 + i}:{free_port(f'127.0.30.{11 + i}')}" for i in range(4)]
+    g = s.gateway(s.ini_gateway("rdp") + s.ini_rdp([f"h{i} {a}" for i, a in enumerate(hosts)], service="handshake-timeout = 10s", listen="tcp://127.0.30.1:0"), name="rdp")
+    r = subprocess.run([sys.executable, os.path.join(data, "run", "rdp-torture.py"), "--proxy", g.at("desktops"), "--backends", ",".join(hosts), "--set", f"{data}/rdp/expected.tsv",
+                        "--trap-port", str(free_port()), "--cuts", "all,named,octets" if os.environ.get("HOLDFAST_FULL") != "1" else "all,named,octets,random"],
+                       capture_output=True, text=True, timeout=300 * SLOW)
+    keep(s, "rdp", r)
+    verdict("rdp", r, faults)
+    g.stop()
+    check(not faults, "\n".join(faults))
