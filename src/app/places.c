@@ -12,7 +12,7 @@
 
 static void finding(struct hf_findings *f, const char *text)
 {
-	report_add(f, hf_bytes_str(text));
+	report_add(f, true, hf_bytes_str(text));
 }
 
 static void copy(char *to, size_t n, struct hf_bytes b)

@@ -38,7 +38,7 @@ static enum hf_err put_in_force(struct gateway *g, struct hf_conf *next, struct 
 		hf_snapshot_drop(g->net, s);
 out:
 	if (e != HF_OK)
-		report_add(f, why.n ? hf_writer_view(&why) : hf_bytes_str(hf_err_text(e)));
+		report_add(f, true, why.n ? hf_writer_view(&why) : hf_bytes_str(hf_err_text(e)));
 	return e;
 }
 

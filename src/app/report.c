@@ -6,12 +6,12 @@
 
 #include "json.h"
 
-void report_add(struct hf_findings *f, struct hf_bytes text)
+void report_add(struct hf_findings *f, bool error, struct hf_bytes text)
 {
 	struct hf_finding *list = f->list;
 	unsigned cap = f->cap ? f->cap * 2 : 8;
 
-	f->errors++;
+	f->errors += error;
 	if (f->n == f->cap) {
 		list = realloc(f->list, cap * sizeof *list);
 		if (!list)
@@ -20,7 +20,7 @@ void report_add(struct hf_findings *f, struct hf_bytes text)
 		f->cap = cap;
 	}
 	list[f->n].line = 0;
-	list[f->n].error = true;
+	list[f->n].error = error;
 	snprintf(list[f->n].text, sizeof list[f->n].text, "%.*s", (int)text.n, (const char *)text.p);
 	f->n++;
 }

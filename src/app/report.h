@@ -7,8 +7,8 @@
 
 struct json;
 
-/* Adds an error that has no line of the file, from a writer's text. */
-void report_add(struct hf_findings *f, struct hf_bytes text);
+/* Adds what has no line of the file. */
+void report_add(struct hf_findings *f, bool error, struct hf_bytes text);
 void report_print(const char *file, const struct hf_findings *f);
 /* One line a finding, errors and warnings under their events. */
 void report_log(const char *file, const struct hf_findings *f, const char *error_event, const char *warning_event);

@@ -69,26 +69,32 @@ static enum hf_err check_compare(const struct places *p, const struct hf_site *s
 	return write_it ? check_write(p, path, now, why) : HF_OK;
 }
 
-static enum hf_err read_secret(const struct places *p, bool write_it, bool accept, struct hf_site *site, struct hf_writer *why)
+static enum hf_err read_secret(const struct places *p, bool write_it, bool accept, struct hf_site *site, struct hf_writer *why, struct hf_findings *f)
 {
 	enum hf_err e;
 
 	if (!write_it && p->secret_ours && access(p->secret, F_OK) < 0 && errno == ENOENT)
 		return HF_OK; /* a start would make it */
 	e = hf_secret_load(p->secret, write_it && p->secret_ours, site, why);
+	if (e == HF_OK && why->n) { /* a file that others may read is taken, and said */
+		report_add(f, false, hf_writer_view(why));
+		why->n = 0;
+	}
 	if (e == HF_OK && write_it && p->secret_ours && p->user[0] && geteuid() == 0 && chown(p->secret, p->uid, p->gid) < 0)
 		hf_log(HF_LOG_WARN, "event=secret-chown file=%s error=\"%m\"", p->secret); /* only a reload wants to read it again */
-	return e != HF_OK ? HF_EINVAL : check_compare(p, site, write_it, accept, why);
+	if (e != HF_OK)
+		return e == HF_EIO ? HF_EIO : HF_EINVAL;
+	return check_compare(p, site, write_it, accept, why);
 }
 
 enum hf_err secret_open(const struct places *p, bool write_it, bool accept, struct hf_site *site, struct hf_findings *f)
 {
 	uint8_t buf[2048];
 	struct hf_writer why = hf_writer_on(buf, sizeof buf);
-	enum hf_err e = read_secret(p, write_it, accept, site, &why);
+	enum hf_err e = read_secret(p, write_it, accept, site, &why, f);
 
 	if (e != HF_OK)
-		report_add(f, hf_writer_view(&why));
+		report_add(f, true, hf_writer_view(&why));
 	return e;
 }
 
@@ -103,6 +109,7 @@ enum hf_err secret_same(const struct places *p, const struct hf_site *site, stru
 		return HF_OK;
 	}
 	if (hf_secret_load(p->secret, false, &next, &why) == HF_OK) {
+		why.n = 0;
 		if (memcmp(next.hash_key, site->hash_key, sizeof next.hash_key) != 0)
 			hf_w_printf(&why, "the hash line of %.800s has changed; the hash key never changes in service", p->secret);
 		else if (next.n_sign != site->n_sign || memcmp(next.sign, site->sign, next.n_sign * sizeof next.sign[0]) != 0)
@@ -110,6 +117,6 @@ enum hf_err secret_same(const struct places *p, const struct hf_site *site, stru
 		else
 			return HF_OK;
 	}
-	report_add(f, hf_writer_view(&why));
+	report_add(f, true, hf_writer_view(&why));
 	return HF_EINVAL;
 }

@@ -17,5 +17,5 @@ void hf_run_dir(struct hf_bytes set, struct hf_bytes state_dir, char *buf, size_
 	if (set.n)
 		snprintf(buf, n, "%.*s", (int)set.n, (const char *)set.p);
 	else
-		snprintf(buf, n, "/dev/shm/holdfast-%lu-%08lx", (unsigned long)geteuid(), (unsigned long)(hf_sip13(no_key, state_dir) >> 32));
+		snprintf(buf, n, "/dev/shm/holdfast-%lu-%08lx", (unsigned long)getuid(), (unsigned long)(hf_sip13(no_key, state_dir) >> 32));
 }

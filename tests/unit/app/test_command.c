@@ -1,0 +1,121 @@
+/* Lines of the admin socket. A refusal is checked by its text, so the removal of any check in src/app/command.c is seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "command.h"
+
+static char why_text[2048];
+
+static enum hf_err read_line(const char *line, struct command *c)
+{
+	struct hf_writer why = hf_writer_on(why_text, sizeof why_text - 1);
+	enum hf_err e = command_read(hf_bytes_str(line), c, &why);
+
+	assert_false(why.full);
+	why_text[why.n] = 0;
+	return e;
+}
+
+static void assert_bytes(struct hf_bytes b, const char *want)
+{
+	assert_int_equal(b.n, strlen(want));
+	if (b.n)
+		assert_memory_equal(b.p, want, b.n);
+}
+
+static void reads_good_lines(void **state)
+{
+	static const struct { const char *line; enum command_kind kind; const char *pool, *server, *key; unsigned weight; bool of_file; } good[] = {
+		{"status", COMMAND_STATUS, "", "", "", 0, false},
+		{"  status\t ", COMMAND_STATUS, "", "", "", 0, false},
+		{"servers", COMMAND_SERVERS, "", "", "", 0, false},
+		{"reload", COMMAND_RELOAD, "", "", "", 0, false},
+		{"drain pbx1", COMMAND_DRAIN, "", "pbx1", "", 0, false},
+		{"drain pbx/pbx1", COMMAND_DRAIN, "pbx", "pbx1", "", 0, false},
+		{"undrain  pbx1", COMMAND_UNDRAIN, "", "pbx1", "", 0, false},
+		{"weight pbx1 0", COMMAND_WEIGHT, "", "pbx1", "", 0, false},
+		{"weight pbx/pbx1 256", COMMAND_WEIGHT, "pbx", "pbx1", "", 256, false},
+		{"weight pbx1 0050", COMMAND_WEIGHT, "", "pbx1", "", 50, false},
+		{"weight pbx1 file", COMMAND_WEIGHT, "", "pbx1", "", 0, true},
+		{"where abc", COMMAND_WHERE, "", "", "abc", 0, false},
+		{"where call-id:a@b", COMMAND_WHERE, "", "", "call-id:a@b", 0, false},
+		{"where user:john  smith ", COMMAND_WHERE, "", "", "user:john  smith", 0, false},
+		{"where --pool pbx user:x y", COMMAND_WHERE, "pbx", "", "user:x y", 0, false},
+		{"where --poolx", COMMAND_WHERE, "", "", "--poolx", 0, false},
+	};
+	struct command c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		assert_int_equal(read_line(good[i].line, &c), HF_OK);
+		assert_int_equal(c.kind, good[i].kind);
+		assert_bytes(c.pool, good[i].pool);
+		assert_bytes(c.server, good[i].server);
+		assert_bytes(c.key, good[i].key);
+		assert_int_equal(c.weight, good[i].weight);
+		assert_int_equal(c.weight_of_file, good[i].of_file);
+	}
+}
+
+static void refuses_bad_lines(void **state)
+{
+	static const struct { const char *line; enum hf_err e; const char *why; } bad[] = {
+		{"", HF_EINVAL, "no command ''; nearest: where, drain, status"},
+		{"drian x", HF_EINVAL, "no command 'drian'; nearest: drain, undrain, where"},
+		{"STATUS", HF_EINVAL, "no command 'STATUS'; nearest: status, servers, drain"},
+		{"status now", HF_EINVAL, "there is more than was expected: 'now' (usage: status)"},
+		{"servers pbx", HF_EINVAL, "there is more than was expected: 'pbx' (usage: servers)"},
+		{"reload all of it", HF_EINVAL, "there is more than was expected: 'all of it' (usage: reload)"},
+		{"drain", HF_EINVAL, "a server is named as SERVER or POOL/SERVER (usage: drain [POOL/]SERVER)"},
+		{"drain /pbx1", HF_EINVAL, "a server is named as SERVER or POOL/SERVER (usage: drain [POOL/]SERVER)"},
+		{"drain pbx/", HF_EINVAL, "a server is named as SERVER or POOL/SERVER (usage: drain [POOL/]SERVER)"},
+		{"drain a b", HF_EINVAL, "there is more than was expected: 'b' (usage: drain [POOL/]SERVER)"},
+		{"undrain", HF_EINVAL, "a server is named as SERVER or POOL/SERVER (usage: undrain [POOL/]SERVER)"},
+		{"weight", HF_EINVAL, "a server is named as SERVER or POOL/SERVER (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got '' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a 257", HF_ERANGE, "a weight is a number from 0 to 256, or the word file; got '257' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a 18446744073709551616", HF_ERANGE,
+			"a weight is a number from 0 to 256, or the word file; got '18446744073709551616' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a -1", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got '-1' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a 1x", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got '1x' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a FILE", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got 'FILE' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"weight a 5 5", HF_EINVAL, "there is more than was expected: '5' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"where", HF_EINVAL, "the key is missing: [KIND:]KEY (usage: where [--pool POOL] [KIND:]KEY)"},
+		{"where --pool", HF_EINVAL, "--pool wants the name of a pool (usage: where [--pool POOL] [KIND:]KEY)"},
+		{"where --pool pbx", HF_EINVAL, "the key is missing: [KIND:]KEY (usage: where [--pool POOL] [KIND:]KEY)"},
+	};
+	struct command c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(read_line(bad[i].line, &c), bad[i].e);
+		assert_string_equal(why_text, bad[i].why);
+	}
+}
+
+/* What was typed comes back escaped and cut (command_quote): a log or terminal is safe from it, and the sentence has room. */
+static void errors_repeat_little_and_safely(void **state)
+{
+	char line[COMMAND_LINE_MAX];
+	struct command c;
+
+	(void)state;
+	assert_int_equal(read_line("a\x1b[2J\"", &c), HF_EINVAL);
+	assert_non_null(strstr(why_text, "'a\\x1b[2J\\x22'"));
+	memset(line, 'x', sizeof line - 1);
+	line[sizeof line - 1] = 0;
+	assert_int_equal(read_line(line, &c), HF_EINVAL);
+	assert_true(strlen(why_text) < 200);
+	assert_non_null(strstr(why_text, "xxx...'"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_good_lines), cmocka_unit_test(refuses_bad_lines), cmocka_unit_test(errors_repeat_little_and_safely),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
