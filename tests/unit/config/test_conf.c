@@ -1,0 +1,228 @@
+/* What lines say together: servers, listeners, pools and services, and what --check warns of. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "confmem.h"
+#include "fronts.h"
+#include "help.h"
+
+#define SERVICE_B "[service b]\nprotocol = tide\nlisten = 192.0.2.2\npool = pbx\n"
+
+static void test_servers(void **state)
+{
+	const struct hf_conf_server *s;
+
+	(void)state;
+	accepts(GOOD_SERVICE "[pool pbx]\nserver = a 192.0.2.11\nserver = b TCP://192.0.2.11:9 weight=0 max-sessions=5 was=old\n"
+		"server = c tls://[2001:db8::1]:7001 weight=256\nserver = d 2001:db8::2\nserver = e udp://[::ffff:192.0.2.9]:8\n");
+	s = conf->pools[0].servers;
+	assert_int_equal(conf->pools[0].n_servers, 5);
+	assert_true(s[0].transport == HF_UDP && s[0].addr.port == 7000 && s[0].weight == 100 && s[0].max_sessions == 0);
+	assert_true(s[1].transport == HF_TCP && s[1].addr.port == 9 && s[1].weight == 0 && s[1].max_sessions == 5 && !strcmp(s[1].was, "old"));
+	assert_true(s[2].transport == HF_TLS && s[2].addr.family == 6 && s[2].addr.port == 7001 && s[2].weight == 256 && s[2].line == 8);
+	assert_true(s[3].addr.family == 6 && s[3].addr.port == 7000);
+	assert_true(s[4].addr.family == 4 && s[4].addr.port == 8);
+}
+
+/* Each fails without the check in endpoint.c that says its text. */
+static void test_servers_refused(void **state)
+{
+	static const struct { const char *line; const char *part; } t[] = {
+		{"server = z", "NAME ADDRESS:PORT"},
+		{"server = z pbx.example.org:7000", "names are not resolved yet: write the address"},
+		{"server = z udp://pbx", "names are not resolved yet: write the address"},
+		{"server = z 192.0.2.300", "not an address"},
+		{"server = z [2001:db8::1", "not an address"},
+		{"server = z 192.0.2.12:", "not an address"},
+		{"server = z udp://", "not an address"},
+		{"server = z 192.0.2.12:65536", "a port is 0..65535"},
+		{"server = z 192.0.2.12:0", "a port is 1..65535"},
+		{"server = z 0.0.0.0", "nobody is at this address"},
+		{"server = z ws://192.0.2.12:80", "ws:// is no transport of protocol tide: udp, tcp, tls"},
+		{"server = z sctp://192.0.2.12:80", "sctp:// is no transport of protocol tide"},
+		{"server = z tls://192.0.2.12", "tls needs its port written"},
+		{"server = z 192.0.2.12 weight=257", "weight=257: 0..256"},
+		{"server = z 192.0.2.12 weight=-1", "weight=-1: 0..256"},
+		{"server = z 192.0.2.12 weight=", "weight=: 0..256"},
+		{"server = z 192.0.2.12 max-sessions=4294967296", "max-sessions=4294967296: 0..4294967295"},
+		{"server = z 192.0.2.12 wieght=3", "behind the address stand"},
+		{"server = z 192.0.2.12 was=", "not a server's name"},
+		{"server = z 192.0.2.12 was=z", "its own name"},
+		{"server = z 192.0.2.12 was=a", "was=a: that server is still there, in line 6"},
+		{"server = z 192.0.2.11", "the address is that of a in line 6"},
+		{"server = z [::ffff:192.0.2.11]", "the address is that of a in line 6"},
+		{"server = a 192.0.2.12", "the name stands in line 6 already"},
+		{"server = -z 192.0.2.12", "a letter or digit first"},
+	};
+	char text[400];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof t / sizeof t[0]; i++) {
+		snprintf(text, sizeof text, GOOD_SERVICE GOOD_POOL "%s\n", t[i].line);
+		refuses(text, 7, t[i].part);
+	}
+	refuses(GOOD_SERVICE "[pool pbx]\nserver = z 192.0.2.12 was=a\nserver = a 192.0.2.11\n", 6, "was=a: that server is still there, in line 7");
+	refuses(GOOD_SERVICE "[pool pbx]\nserver = y 192.0.2.12 was=o\nserver = z 192.0.2.11 was=o\n", 7, "line 6 takes over its sessions already");
+	refuses(GOOD_SERVICE "[pool pbx]\nslots = 16\n", 5, "[pool pbx]: has no server line");
+}
+
+static void test_listens(void **state)
+{
+	const struct hf_conf_listen *l;
+
+	(void)state;
+	accepts("[service calls]\nprotocol = tide\nlisten = udp://0.0.0.0:0 inside tcp://0.0.0.0:7000 advertise=sip.example.org:99 inside 192.0.2.1\n"
+		"listen = udp://0.0.0.0:0 tls://[::1]:7001 advertise=[2001:db8::1]:5\npool = pbx\n" GOOD_POOL);
+	l = conf->services[0].listens;
+	assert_int_equal(conf->services[0].n_listens, 5);
+	assert_true(l[0].transport == HF_UDP && l[0].addr.port == 0 && l[0].inside && !l[0].advertise.n);
+	assert_true(l[1].transport == HF_TCP && l[1].inside && hf_bytes_eq(l[1].advertise, HF_LIT("sip.example.org:99")));
+	assert_true(l[2].transport == HF_UDP && l[2].addr.port == 7000 && !l[2].inside);
+	assert_true(l[4].transport == HF_TLS && l[4].addr.family == 6 && hf_bytes_eq(l[4].advertise, HF_LIT("[2001:db8::1]:5")) && l[4].line == 4);
+}
+
+static void test_listens_refused(void **state)
+{
+	static const struct { const char *line; const char *part; } t[] = {
+		{"listen = inside udp://192.0.2.3:1", "inside: stands behind the address"},
+		{"listen = udp://localhost:1", "names are not resolved yet"},
+		{"listen = udp://192.0.2.3:1 udp://192.0.2.3:1", "udp://192.0.2.3:1: line 5 listens there already"},
+		{"listen = 192.0.2.1", "udp://192.0.2.1:7000: line 3 listens there already"},
+		{"listen = tcp://192.0.2.3:1 tls://192.0.2.3:1", "line 5 listens there already"},
+		{"listen = wss://192.0.2.3:1", "wss:// is no transport of protocol tide"},
+		{"listen = tls://192.0.2.3", "tls needs its port written"},
+		{"listen = udp://192.0.2.3:99999", "a port is 0..65535"},
+		{"listen = udp://192.0.2.3:1 outside", "not resolved yet"},
+		{"listen = udp://192.0.2.3:1 advertise=", "advertise=HOST or advertise=HOST:PORT"},
+		{"listen = udp://192.0.2.3:1 advertise=a_b", "advertise=HOST or advertise=HOST:PORT"},
+		{"listen = udp://192.0.2.3:1 advertise=a:0", "advertise=HOST or advertise=HOST:PORT"},
+		{"listen = udp://192.0.2.3:1 advertise=[::1", "advertise=HOST or advertise=HOST:PORT"},
+	};
+	char text[400];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof t / sizeof t[0]; i++) {
+		snprintf(text, sizeof text, GOOD_SERVICE "%s\n" GOOD_POOL, t[i].line);
+		refuses(text, 5, t[i].part);
+	}
+	refuses(GOOD_SERVICE "[service b]\nprotocol = tide\nlisten = 192.0.2.1\npool = pbx\n" GOOD_POOL, 7, "line 3 listens there already");
+	accepts(GOOD_SERVICE "listen = tcp://192.0.2.1:7000\n" GOOD_POOL); /* another kind of socket */
+}
+
+/* Services and their pools; each fails without its line in link.c or fill.c (agree). */
+static void test_pools_and_services(void **state)
+{
+	(void)state;
+	refuses("[service a]\nlisten = 192.0.2.1:1\npool = pbx\n" GOOD_POOL, 1, "has no protocol line");
+	refuses("[service a]\nprotocol = tide\npool = pbx\n" GOOD_POOL, 1, "has no listen line");
+	refuses("[service a]\nprotocol = tide\nlisten = 192.0.2.1:1\n" GOOD_POOL, 1, "has no pool line");
+	refuses("[service a]\nprotocol = tied\nlisten = 192.0.2.1:1\npool = pbx\n" GOOD_POOL, 2, "protocol = tied: tide | reef; did you mean tide?");
+	refuses("[service a]\nprotocol = tide\nlisten = 192.0.2.1:1\npool = pbxx\n" GOOD_POOL, 4, "there is no [pool pbxx]; did you mean pbx?");
+	refuses(GOOD_SERVICE "[service b]\nprotocol = reef\nlisten = 192.0.2.1:1\npool = pbx\n" GOOD_POOL, 8, "a pool has one protocol");
+	refuses(GOOD_SERVICE "slots = 17\n" SERVICE_B "slots = 18\n" GOOD_POOL, 10, "slots = 18: line 5 says otherwise for the same pool");
+	refuses(GOOD_SERVICE "affinity = hash\n" GOOD_POOL "affinity = auto\n", 5, "affinity = hash: line 8 says otherwise for the same pool");
+	refuses(GOOD_SERVICE "affinity = none\n" GOOD_POOL, 5, "affinity = none: protocol tide sends a session in many parcels");
+	accepts(GOOD_SERVICE "slots = 17\nload-factor = 2\n" SERVICE_B "slots = 17\n" GOOD_POOL "load-factor = 2.0\n");
+	assert_true(conf->pools[0].slots == 17 && conf->pools[0].load_factor == 2000);
+	accepts("[service a]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n[pool p]\nserver = a 192.0.2.2\naffinity = none\n");
+}
+
+/* --check's surprises; each fails without its line in confcheck.c. */
+static void test_warnings(void **state)
+{
+	(void)state;
+	accepts("[gateway]\ncluster-secret-file = /x\n" GOOD_SERVICE GOOD_POOL);
+	assert_int_equal(found.n, 0);
+	accepts(GOOD_SERVICE GOOD_POOL "affinity = hash\n");
+	assert_true(found.n == 1 && has(false, 1, "no cluster-secret-file"));
+	assert_int_equal(conf->pools[0].load_factor, 0); /* 1.5 by default otherwise */
+	accepts(GOOD_SERVICE GOOD_POOL "affinity = hash\nload-factor = 1.5\n");
+	assert_true(has(false, 8, "load-factor: with affinity = hash"));
+	assert_int_equal(conf->pools[0].load_factor, 1500);
+	accepts(GOOD_SERVICE GOOD_POOL "probe-interval = 500ms\n");
+	assert_true(has(false, 5, "probe-timeout is longer than probe-interval"));
+	accepts(GOOD_SERVICE GOOD_POOL "[pool spare]\nserver = a 192.0.2.1:4\nlinger = 5s\nprobe = sound\n");
+	assert_true(has(false, 7, "[pool spare]: no service uses it"));
+	assert_null(conf->pools[1].front);
+	refuses(GOOD_SERVICE GOOD_POOL "[pool spare]\nserver = a 192.0.2.1:4\nlinger = 5\ndepth = 5\n", 9, "linger = 5: a time needs its unit"); /* rows of all protocols */
+}
+
+/* hf_conf_load: the file itself; fails when read_all takes a directory or a missing file for empty. */
+static void test_load(void **state)
+{
+	static const char text[] = GOOD_SERVICE GOOD_POOL;
+	char path[] = "/tmp/holdfast-conf-XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+	close(fd);
+	hf_conf_free(conf);
+	hf_findings_free(&found);
+	assert_int_equal(hf_conf_load(path, &conf, &found), HF_OK);
+	assert_string_equal(conf->path, path);
+	hf_conf_free(conf);
+	unlink(path);
+	assert_int_equal(hf_conf_load(path, &conf, &found), HF_EIO);
+	assert_null(conf);
+	assert_true(has(true, 0, "cannot be read: No such file"));
+	assert_int_equal(hf_conf_load("/", &conf, &found), HF_EIO);
+	assert_true(has(true, 0, "cannot be read: Is a directory"));
+}
+
+/* Every allocation fails once: no memory is what comes back, and nothing is left behind (the sanitizer looks). */
+static void test_starved(void **state)
+{
+	static const char good[] = "[gateway]\nworkers = 2\n" GOOD_SERVICE SERVICE_B GOOD_POOL "depth = 13\n[pool spare]\nserver = a 192.0.2.1:4\n";
+	static const char bad[] = "[gateway]\nwrokers = 2\nx\n[service a]\nfoo = 2\n[pool c]\nhash = x\n[zz]\n[pool]\n[pool c]\n[pool d]\nserver = a b\nserver = b c\n"
+		"server = c d\nserver = d e\nserver = e f\nserver = f g\nserver = g h\nserver = h i\n";
+	const char *const texts[] = {good, bad};
+	const enum hf_err ends[] = {HF_OK, HF_EINVAL};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		enum hf_err e = HF_ENOMEM;
+		long n;
+
+		for (n = 1; e == HF_ENOMEM && n < 1000; n++) {
+			confmem_fail_at = n;
+			e = parse(texts[i]);
+			assert_true(e == HF_OK || !conf);
+		}
+		confmem_fail_at = 0;
+		assert_int_equal(e, ends[i]);
+		assert_true(n > 12);
+	}
+	confmem_fail_at = 1;
+	assert_int_equal(hf_conf_load("/dev/null", &conf, &found), HF_ENOMEM);
+	confmem_fail_at = 0;
+}
+
+/* A file at every cut ends well, and never as something that the whole is not; the sanitizer looks. */
+static void test_cuts(void **state)
+{
+	static const char text[] = "[gateway]\nworkers = 2\n" GOOD_SERVICE "listen = tls://[::1]:70 inside advertise=a:1\nswell = 5s\n" GOOD_POOL "server = b tcp://192.0.2.1:4 weight=3 was=x\nload-factor = 1.25\n";
+
+	(void)state;
+	for (size_t n = 0; n < sizeof text; n++) {
+		char *copy = malloc(n + 1); /* so that one octet beyond is seen */
+
+		assert_non_null(copy);
+		memcpy(copy, text, n);
+		assert_true(parse_n(copy, n) == (conf ? HF_OK : HF_EINVAL));
+		free(copy);
+	}
+	assert_non_null(conf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
+		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all),
+		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
+		cmocka_unit_test_teardown(test_load, drop_all), cmocka_unit_test_teardown(test_starved, drop_all), cmocka_unit_test_teardown(test_cuts, drop_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
