@@ -1,36 +1,11 @@
-/* Nearest names; see nearest.h. Knows libc only. */
+/* The nearest name, if any is near enough; see nearest.h. */
 #include "nearest.h"
 
 #include <stdio.h>
 
+#include "holdfast/nearest.h"
+
 #define LEN_MAX 63 /* no name of ours is longer; a longer word is no slip of the fingers */
-
-static unsigned min2(unsigned a, unsigned b) { return a < b ? a : b; }
-
-/* Optimal string alignment: insertions, deletions, changes and swaps of neighbours, letters without case. */
-static unsigned distance(struct hf_bytes a, struct hf_bytes b)
-{
-	unsigned rows[3][LEN_MAX + 1], *two = rows[0], *one = rows[1], *cur = rows[2];
-
-	for (unsigned j = 0; j <= b.n; j++)
-		one[j] = j;
-	for (unsigned i = 1; i <= a.n; i++) {
-		unsigned *spare = two;
-
-		cur[0] = i;
-		for (unsigned j = 1; j <= b.n; j++) {
-			unsigned same = hf_lower(a.p[i - 1]) == hf_lower(b.p[j - 1]);
-
-			cur[j] = min2(one[j - 1] + !same, min2(one[j], cur[j - 1]) + 1);
-			if (i > 1 && j > 1 && hf_lower(a.p[i - 1]) == hf_lower(b.p[j - 2]) && hf_lower(a.p[i - 2]) == hf_lower(b.p[j - 1]))
-				cur[j] = min2(cur[j], two[j - 2] + 1);
-		}
-		two = one;
-		one = cur;
-		cur = spare;
-	}
-	return one[b.n];
-}
 
 struct nearest nearest_to(struct hf_bytes wanted)
 {
@@ -45,7 +20,7 @@ void nearest_try(struct nearest *n, const char *name)
 
 	if (n->wanted.n > LEN_MAX || b.n > LEN_MAX)
 		return;
-	d = distance(n->wanted, b);
+	d = hf_edits(n->wanted, b);
 	if (d < n->distance && d < b.n) {
 		n->name = name;
 		n->distance = d;

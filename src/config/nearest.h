@@ -1,4 +1,4 @@
-/* The nearest of the names that would have been right (config floor, inside). Pure. */
+/* The one name that was probably meant, or none: what is far off is another word (config floor, inside; over holdfast/nearest.h). Pure. */
 #ifndef NEAREST_H
 #define NEAREST_H
 

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "holdfast/rundir.h"
 #include "optval.h"
 
 #define AT(s, f) .offset = offsetof(struct s, f)
@@ -86,14 +87,14 @@ static enum hf_err read_probe(struct hf_bytes text, void *field, struct hf_write
 static const struct hf_option gateway[] = {
 	{"workers", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "auto | 1..64 threads", .dflt = "auto", AT(hf_conf_gateway, workers), .read = read_workers,
 		.help = "Threads that carry traffic; auto: one a core."},
-	{"state-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", .dflt = "/var/lib/holdfast", AT(hf_conf_gateway, state_dir),
+	{"state-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", .dflt = HF_STATE_DIR, AT(hf_conf_gateway, state_dir),
 		.help = "Directory of what must outlive a power cut; made if only its last part is missing."},
 	{"run-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", AT(hf_conf_gateway, run_dir),
 		.help = "Directory of the live tables, best on a tmpfs; without it $RUNTIME_DIRECTORY, else /dev/shm/holdfast-UID-HASH of state-dir's path."},
 	{"cluster-secret-file", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", AT(hf_conf_gateway, cluster_secret_file),
 		.help = "File with the keys that all gateways of a cluster share; without it one is made in state-dir."},
 	{"admin-socket", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | path", .offset = 0, .read = read_admin,
-		.help = "Socket where holdfastctl asks; without it RUN-DIR/admin.sock."},
+		.help = "Socket where holdfastctl asks; without it RUN-DIR/" HF_ADMIN_NAME "."},
 	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off", .dflt = "off", .not_built = "*", .read = read_http,
 		.help = "Address of the dashboard and of metrics."},
 	{"letter-box", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 64 << 10, .max = 1 << 30, .unit = "octets", .dflt = "4m", AT(hf_conf_gateway, letter_box),

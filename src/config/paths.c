@@ -6,7 +6,7 @@
 
 void hf_conf_run_dir(const struct hf_conf_gateway *g, char *buf, size_t n)
 {
-	hf_run_dir(g->run_dir, g->state_dir, buf, n); /* the control client finds it by the same function */
+	hf_run_dir(g->run_dir, g->state_dir, buf, n);
 }
 
 void hf_conf_admin_socket(const struct hf_conf_gateway *g, char *buf, size_t n)

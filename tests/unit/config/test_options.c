@@ -76,7 +76,7 @@ static void test_values_refused(void **state)
 	}
 }
 
-/* Fails without the swap in distance(), the threshold, or the fold of letters. */
+/* Fails without the threshold of nearest_to(). */
 static void test_nearest(void **state)
 {
 	static const struct { const char *wanted, *name; } t[] = {
