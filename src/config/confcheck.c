@@ -55,8 +55,10 @@ static void front_says(void *arg, bool error, const char *option, const char *te
 
 	if (!e && option && v->pool)
 		e = ini_find(&at->l->doc, at->l->pool_parts[v->pool - at->l->pools].section, option);
+	if (option && hf_bytes_starts(hf_bytes_str(text), hf_bytes_str(option)))
+		option = NULL; /* the text names it */
 	if (e)
-		finding_add(at->to, e->line, error, "%s: %s", option, text);
+		finding_add(at->to, e->line, error, "%s%s%s", option ? option : "", option ? ": " : "", text);
 	else
 		finding_add(at->to, s->line, error, "[service %s]: %s%s%s", v->name, option ? option : "", option ? ": " : "", text);
 }

@@ -59,10 +59,16 @@ static void explain(const struct out *o, const struct hf_option *row, const stru
 	static const char *const reload[] = {"", " A change holds for what is new.", " A change takes a restart."};
 	uint8_t room[1500];
 	struct hf_writer w = hf_writer_on(room, sizeof room);
+	size_t help;
 
-	hf_w_printf(&w, "%s (", row->help);
+	hf_w_str(&w, row->help);
+	hf_w_str(&w, " (");
+	help = w.n;
 	write_form(&w, row, front);
-	hf_w_str(&w, ")");
+	if (w.n == help)
+		w.n -= 2; /* the row says no form */
+	else
+		hf_w_str(&w, ")");
 	hf_w_str(&w, reload[row->reload]);
 	if ((row->sections & HF_IN_SERVICE) && (row->sections & HF_IN_POOL))
 		hf_w_str(&w, " May stand in [service NAME] too.");

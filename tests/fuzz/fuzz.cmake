@@ -1,0 +1,32 @@
+# Fuzz targets: tests/fuzz/NAME.c has LLVMFuzzerTestOneInput. With HF_FUZZ (clang) it becomes a libFuzzer program
+# fuzz_NAME; without, fuzz_NAME replays files, and ctest runs it over tests/fuzz/corpus/NAME. One line a target: NAME and what
+# it is linked with; a target whose file is not there is left out.
+set(hf_fuzz_targets
+  "ini       hf_config hf_fronts_all hf_config hf_base"
+  "sip_scan  hf_sip hf_base"
+  "sip_forms hf_sip hf_base"
+  "x224      hf_rdp hf_base"
+)
+
+foreach(row ${hf_fuzz_targets})
+  separate_arguments(words UNIX_COMMAND "${row}")
+  list(POP_FRONT words name)
+  if(NOT EXISTS ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+    continue()
+  endif()
+  add_executable(fuzz_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp)
+  target_link_libraries(fuzz_${name} PRIVATE ${words})
+  if(HF_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(arguments -runs=0)
+  else()
+    target_sources(fuzz_${name} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/replay.c)
+    set(arguments)
+  endif()
+  file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/corpus/${name}/*)
+  if(corpus)
+    add_test(NAME fuzz/${name} COMMAND fuzz_${name} ${arguments} ${CMAKE_CURRENT_LIST_DIR}/corpus/${name})
+    set_tests_properties(fuzz/${name} PROPERTIES TIMEOUT 120)
+  endif()
+endforeach()
