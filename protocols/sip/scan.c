@@ -70,16 +70,19 @@ static void status_line(struct sip_scan *s, struct hf_bytes t)
 static void request_uri(struct sip_scan *s, struct hf_bytes uri)
 {
 	struct sip_msg *m = s->msg;
-	struct hf_bytes p;
 	uint32_t n = 0;
 
 	m->uri_span = sip_span_of(s->raw.p, uri);
+	if (uri.n > s->limits->line) { /* not worth the reading */
+		sip_fault(s, SIP_TOO_LONG, "line too long");
+		return;
+	}
 	if (!sip_uri_read(uri, &m->uri) || ((m->uri.sip || m->uri.sips) && m->uri.headers.n)) {
 		sip_fault(s, SIP_BAD, "Request-URI");
 		return;
 	}
-	for (p = m->uri.params; p.n; n++)
-		p = hf_bytes_sub(p, 1 + hf_bytes_find(hf_bytes_sub(p, 1, p.n), ';'), p.n);
+	for (size_t i = 0; i < m->uri.params.n; i++)
+		n += m->uri.params.p[i] == ';';
 	if (n > s->limits->params)
 		sip_fault(s, SIP_TOO_LONG, "too many parameters");
 }
@@ -188,7 +191,7 @@ static enum head head(struct sip_scan *s)
 /* Joins the values of a header that stands on several lines. */
 static struct hf_bytes join(struct sip_scan *s, enum sip_header id, uint32_t at, uint32_t lines, size_t total)
 {
-	struct sip_raw_line l;
+	struct sip_raw_line l, any = {.folded = true};
 	struct hf_writer w;
 	void *p = NULL;
 
@@ -205,13 +208,13 @@ static struct hf_bytes join(struct sip_scan *s, enum sip_header id, uint32_t at,
 		if (!sip_raw_line_split(s->raw, &l) || sip_header_id(l.name) != id)
 			continue;
 		if (!p)
-			return sip_text(s, l.value);
+			return sip_text(s, &l, l.value);
 		if (w.n)
 			hf_w_u8(&w, ',');
 		hf_w_bytes(&w, l.value);
 		lines--;
 	}
-	return p ? sip_text(s, hf_writer_view(&w)) : HF_NONE;
+	return p ? sip_text(s, &any, hf_writer_view(&w)) : HF_NONE;
 }
 
 /* What must stand in every message (RFC 3261 8.1.1, 8.1.3.3). */

@@ -2,16 +2,17 @@
  * with are not judged. Called by scan.c for each header line, in order. */
 #include "scan_in.h"
 
-struct hf_bytes sip_text(struct sip_scan *s, struct hf_bytes value)
+struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes value)
 {
-	struct hf_bytes text = sip_unfold(value, s->arena);
+	struct hf_bytes text = l->folded ? sip_unfold(value, s->arena) : value;
 
 	if (!text.p)
 		sip_fault(s, SIP_TOO_LONG, "no room");
 	return text;
 }
 
-static bool has_ctl(struct hf_bytes b)
+/* A blank or control octet. */
+static bool has_gap(struct hf_bytes b)
 {
 	for (size_t i = 0; i < b.n; i++)
 		if (b.p[i] <= ' ' || b.p[i] == 127)
@@ -20,7 +21,7 @@ static bool has_ctl(struct hf_bytes b)
 }
 
 /* From and To: quotes and brackets must close, the address holds no blank (RFC 4475 3.1.2.6, 3.1.2.14, 3.1.2.15), one tag at most.
- * An address of a form that we can't read is left to those whom it concerns: uri->scheme is empty then. */
+ * An address of a form that we can't read is left to those whom it concerns: it is then in uri->text alone. */
 static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes *text, struct sip_uri *uri, struct hf_bytes *tag)
 {
 	struct hf_bytes address, params;
@@ -29,16 +30,14 @@ static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_by
 	enum sip_more more;
 	uint32_t n = 0;
 
-	*text = sip_text(s, l->value);
-	if (!sip_addr_split(l->value, &address, &params) || !address.n || has_ctl(address)) {
+	*text = sip_text(s, l, l->value);
+	if (!sip_addr_split(l->value, &address, &params) || !address.n || (!sip_uri_read(address, uri) && has_gap(address))) {
 		sip_fault(s, SIP_BAD, text == &s->msg->from ? "From" : "To");
 		return;
 	}
-	if (!sip_uri_read(address, uri))
-		*uri = (struct sip_uri){.text = address};
 	c = sip_cur_of(params);
 	while ((more = sip_param_next(&c, &one)) == SIP_ONE && n++ < s->limits->params) {
-		if (one.name.n != 3 || !hf_bytes_ieq(one.name, HF_LIT("tag")))
+		if (!SIP_WORD(one.name, "tag"))
 			continue;
 		if (tag->p || !one.value.n || hf_bytes_find(one.value, '"') < one.value.n)
 			more = SIP_BROKEN;
@@ -75,7 +74,7 @@ static void call_id(struct sip_scan *s, const struct sip_raw_line *l)
 		sip_fault(s, SIP_BAD, "Call-ID");
 	if (!id->n || id->p[0] == '@' || c.p != c.end) {
 		sip_fault(s, SIP_BAD, "Call-ID");
-		*id = sip_text(s, l->value);
+		*id = sip_text(s, l, l->value);
 	} else if (id->n > s->limits->call_id) {
 		sip_fault(s, SIP_TOO_LONG, "Call-ID too long");
 	}
@@ -88,7 +87,7 @@ static void cseq(struct sip_scan *s, const struct sip_raw_line *l)
 	struct sip_cur c = sip_cur_of(l->value);
 	uint64_t v = 0;
 
-	m->cseq_value = sip_text(s, l->value);
+	m->cseq_value = sip_text(s, l, l->value);
 	m->cseq_text = sip_run(&c, C_TOKEN);
 	sip_blanks(&c);
 	m->cseq_method = sip_run(&c, C_TOKEN);
@@ -143,7 +142,7 @@ static void supported(struct sip_scan *s, const struct sip_raw_line *l)
 	struct hf_bytes value;
 
 	while (sip_list_next(&list, &value) == SIP_ONE)
-		if (hf_bytes_ieq(value, HF_LIT("path")))
+		if (SIP_WORD(value, "path"))
 			s->msg->has_path_support = true;
 }
 
@@ -240,7 +239,7 @@ void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l)
 		if (id == SIP_H_CONTENT_LENGTH)
 			s->msg->framed = false;
 	} else if (headers[id].flags & TEXT) {
-		*(struct hf_bytes *)((char *)s->msg + headers[id].at) = again ? HF_NONE : sip_text(s, l->value);
+		*(struct hf_bytes *)((char *)s->msg + headers[id].at) = again ? HF_NONE : sip_text(s, l, l->value);
 	} else if (headers[id].read) {
 		headers[id].read(s, l);
 	}

@@ -14,8 +14,9 @@ enum {
 	C_IP6 = 32,     /* inside the brackets of an IPv6 literal */
 	C_CALLID = 64,  /* printable, but not what ends or splits a value: , ; @ */
 	C_STOP = 128,   /* what a search for a comma looks at: " < , */
+	C_NO_URI = 256, /* in no URI: controls, blanks, quotes and angle brackets */
 };
-extern const uint8_t sip_class[256];
+extern const uint16_t sip_class[256];
 static inline bool sip_is(uint8_t c, unsigned kind) { return (sip_class[c] & kind) != 0; }
 
 struct sip_cur { const uint8_t *p, *end; };
@@ -43,7 +44,25 @@ static inline bool sip_take(struct sip_cur *c, uint8_t octet)
 	return true;
 }
 /* Blanks (and folds) off both ends. */
-struct hf_bytes sip_trim(struct hf_bytes b);
+static inline struct hf_bytes sip_trim(struct hf_bytes b)
+{
+	while (b.n && sip_is(b.p[0], C_BLANK))
+		b.p++, b.n--;
+	while (b.n && sip_is(b.p[b.n - 1], C_BLANK))
+		b.n--;
+	return b;
+}
+/* Equal to a word in small letters, case aside. For tokens: of them only letters differ by the bit 0x20 from these. */
+static inline bool sip_word(struct hf_bytes token, const char *lower, size_t n)
+{
+	if (token.n != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if ((token.p[i] | 0x20) != (uint8_t)lower[i])
+			return false;
+	return true;
+}
+#define SIP_WORD(token, literal) sip_word(token, "" literal, sizeof literal - 1)
 /* At a '"': moves behind the closing one. False: there is none. */
 bool sip_quoted(struct sip_cur *c);
 /* "[...]" or a name; then the port, when one stands there. False: neither, or a port above 65535. */
@@ -105,8 +124,8 @@ void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_end(struct sip_scan *s);
 void sip_contact_line(struct sip_scan *s, const struct sip_raw_line *l);
-/* The value unfolded; a full arena becomes SIP_TOO_LONG. */
-struct hf_bytes sip_text(struct sip_scan *s, struct hf_bytes value);
+/* The value (a part) of a line, unfolded; a full arena becomes SIP_TOO_LONG. */
+struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes value);
 
 static inline struct sip_span sip_span_of(const uint8_t *base, struct hf_bytes b)
 {

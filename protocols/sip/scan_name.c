@@ -28,22 +28,14 @@ static const struct { const char *name; uint8_t id; } names[NAME_MAX_LEN + 1][PE
 	[18] = {{"subscription-state", SIP_H_SUBSCRIPTION_STATE}},
 };
 
-static bool same(struct hf_bytes name, const char *lower)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if (hf_lower(name.p[i]) != (uint8_t)lower[i])
-			return false;
-	return true;
-}
-
 enum sip_header sip_header_id(struct hf_bytes name)
 {
 	if (name.n == 1 && sip_is(name.p[0], C_ALPHA))
-		return (enum sip_header)compact[hf_lower(name.p[0]) - 'a'];
+		return (enum sip_header)compact[(name.p[0] | 0x20) - 'a'];
 	if (name.n > NAME_MAX_LEN)
 		return SIP_H_NONE;
 	for (int i = 0; i < PER_LENGTH && names[name.n][i].name; i++)
-		if (same(name, names[name.n][i].name))
+		if (sip_word(name, names[name.n][i].name, name.n))
 			return (enum sip_header)names[name.n][i].id;
 	return SIP_H_NONE;
 }

@@ -86,7 +86,7 @@ void sip_contact_line(struct sip_scan *s, const struct sip_raw_line *l)
 		if (!value.n || !sip_addr_split(value, &uri, &params))
 			continue;
 		if (!m->contact_uri.p)
-			m->contact_uri = sip_text(s, uri);
+			m->contact_uri = sip_text(s, l, uri);
 		if (contact_expires(params, &expires)) {
 			m->has_contact_expires = true;
 			if (expires > m->contact_expires)

@@ -7,31 +7,24 @@
 #define A (T | C_ALPHA | C_HOST)
 #define X (A | C_IP6)
 #define D (T | C_DIGIT | C_HOST | C_IP6)
-#define B C_BLANK
+#define N C_NO_URI
+#define B (C_BLANK | N)
 #define S C_STOP
-const uint8_t sip_class[256] = {
-	/* 00 */ 0, 0, 0, 0, 0, 0, 0, 0, 0, B, B, 0, 0, B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	/*  ! */ B, T, K | S, K, K, T, K, T, K, K, T, T, S, T | C_HOST, T | C_HOST | C_IP6, K,
-	/* 0 9 */ D, D, D, D, D, D, D, D, D, D, K | C_IP6, 0, K | S, K, K, K,
+const uint16_t sip_class[256] = {
+	/* 00 */ N, N, N, N, N, N, N, N, N, B, B, N, N, B, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
+	/*  ! */ B, T, K | S | N, K, K, T, K, T, K, K, T, T, S, T | C_HOST, T | C_HOST | C_IP6, K,
+	/* 0 9 */ D, D, D, D, D, D, D, D, D, D, K | C_IP6, 0, K | S | N, K, K | N, K,
 	/* @ A */ 0, X, X, X, X, X, X, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, K, K, K, K, T | C_HOST,
-	/* ` a */ T, X, X, X, X, X, X, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, K, K, K, T, 0,
+	/* ` a */ T, X, X, X, X, X, X, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, K, K, K, T, N,
 };
 #undef T
 #undef K
 #undef A
 #undef X
 #undef D
+#undef N
 #undef B
 #undef S
-
-struct hf_bytes sip_trim(struct hf_bytes b)
-{
-	while (b.n && sip_is(b.p[0], C_BLANK))
-		b.p++, b.n--;
-	while (b.n && sip_is(b.p[b.n - 1], C_BLANK))
-		b.n--;
-	return b;
-}
 
 bool sip_quoted(struct sip_cur *c)
 {
@@ -138,6 +131,8 @@ enum sip_more sip_list_next(struct sip_list *l, struct hf_bytes *value)
 	if (!l->more)
 		return SIP_END;
 	l->more = false;
+	if (c->p < c->end && !memchr(from, ',', (size_t)(c->end - from)))
+		c->p = c->end; /* most values stand alone; whether its quotes close is then seen by whoever takes it apart */
 	while (c->p < c->end) {
 		if (!sip_is(*c->p, C_STOP)) {
 			c->p++;

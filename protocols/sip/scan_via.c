@@ -19,7 +19,7 @@ static bool protocol(struct sip_cur *c, struct sip_via *v, bool *ours)
 		return false;
 	sip_blanks(c);
 	v->transport = sip_run(c, C_TOKEN);
-	*ours = hf_bytes_ieq(name, HF_LIT("SIP")) && hf_bytes_eq(version, HF_LIT("2.0"));
+	*ours = SIP_WORD(name, "sip") && hf_bytes_eq(version, HF_LIT("2.0"));
 	return v->transport.n > 0 && c->p < c->end && sip_is(*c->p, C_BLANK);
 }
 
@@ -71,7 +71,7 @@ static bool via_param(struct sip_via *v, const struct sip_one_param *one, const 
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
 		struct hf_bytes *to = (struct hf_bytes *)((char *)v + known[i].at);
 
-		if (one->name.n != known[i].n || !hf_bytes_ieq(one->name, hf_bytes_of(known[i].name, known[i].n)))
+		if (!sip_word(one->name, known[i].name, known[i].n))
 			continue;
 		if (to->p || !one->value.n)
 			return false;
@@ -80,7 +80,7 @@ static bool via_param(struct sip_via *v, const struct sip_one_param *one, const 
 			v->received_span = sip_span_of(base, one->all);
 		return true;
 	}
-	if (!hf_bytes_ieq(one->name, HF_LIT("rport")))
+	if (!SIP_WORD(one->name, "rport"))
 		return true;
 	if (v->rport)
 		return false;
@@ -90,17 +90,17 @@ static bool via_param(struct sip_via *v, const struct sip_one_param *one, const 
 	return true;
 }
 
-static enum sip_fault via_read(struct hf_bytes value, const uint8_t *base, uint32_t max_params, struct hf_arena *arena, struct sip_via *v)
+static enum sip_fault via_read(struct hf_bytes value, bool folded, const uint8_t *base, uint32_t max_params, struct hf_arena *arena,
+	struct sip_via *v)
 {
 	struct sip_cur c = sip_cur_of(value);
 	struct sip_one_param one;
 	enum sip_more more;
 	bool ours = false;
 
-	memset(v, 0, sizeof *v);
 	v->value = sip_span_of(base, value);
 	v->params = (struct sip_span){v->value.at + v->value.n, 0};
-	v->text = sip_unfold(value, arena);
+	v->text = folded ? sip_unfold(value, arena) : value;
 	if (!v->text.p)
 		return SIP_TOO_LONG;
 	if (!protocol(&c, v, &ours) || !sent_by(&c, v))
@@ -120,24 +120,25 @@ static enum sip_fault via_read(struct hf_bytes value, const uint8_t *base, uint3
 
 bool sip_via_read(struct hf_bytes value, const uint8_t *base, uint32_t max_params, struct hf_arena *arena, struct sip_via *v)
 {
-	return via_read(value, base, max_params, arena, v) == SIP_GOOD;
+	memset(v, 0, sizeof *v);
+	return via_read(value, true, base, max_params, arena, v) == SIP_GOOD;
 }
 
 /* An identifier must follow the magic cookie (RFC 3261 8.1.1.7; RFC 4475 3.2.1). */
 static bool bare_cookie(const struct sip_via *v)
 {
-	return v->branch.n == 7 && hf_bytes_ieq(v->branch, HF_LIT("z9hG4bK"));
+	return SIP_WORD(v->branch, "z9hg4bk");
 }
 
 /* One value of a line. The second is judged by whoever sends to it: a request does not depend on it. */
-static void keep(struct sip_scan *s, struct hf_bytes value)
+static void keep(struct sip_scan *s, struct hf_bytes value, bool folded)
 {
 	struct sip_msg *m = s->msg;
 	enum sip_fault fault;
 
 	if (m->n_vias >= SIP_MAX_VIAS)
 		return;
-	fault = via_read(value, s->raw.p, s->limits->params, s->arena, &m->via[m->n_vias]);
+	fault = via_read(value, folded, s->raw.p, s->limits->params, s->arena, &m->via[m->n_vias]);
 	if (fault == SIP_TOO_LONG)
 		sip_fault(s, fault, "Via too long");
 	else if (m->n_vias == 0 && fault != SIP_GOOD)
@@ -158,7 +159,7 @@ void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l)
 	if (first)
 		m->via_at = l->at;
 	while ((more = sip_list_next(&list, &value)) == SIP_ONE && value.n) {
-		keep(s, value);
+		keep(s, value, l->folded);
 		m->n_vias++;
 		if (first && n++ == 0)
 			m->via_cut = sip_span_of(s->raw.p, value);

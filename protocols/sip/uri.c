@@ -2,26 +2,17 @@
  * Called by the scanner and by the front. */
 #include "scan_in.h"
 
-/* Octets that no URI holds, and the brackets and quotes around one. */
-static bool clean(struct hf_bytes b)
-{
-	for (size_t i = 0; i < b.n; i++)
-		if (b.p[i] <= ' ' || b.p[i] == 127 || b.p[i] == '<' || b.p[i] == '>' || b.p[i] == '"')
-			return false;
-	return true;
-}
-
 static void uri_param(struct sip_uri *u, struct hf_bytes one)
 {
 	size_t eq = hf_bytes_find(one, '=');
 	struct hf_bytes name = hf_bytes_sub(one, 0, eq);
 	struct hf_bytes value = eq < one.n ? hf_bytes_sub(one, eq + 1, one.n) : hf_bytes_of(one.p + one.n, 0);
 
-	if (name.n == 2 && hf_bytes_ieq(name, HF_LIT("lr")))
+	if (SIP_WORD(name, "lr"))
 		u->lr = true;
-	else if (name.n == 5 && !u->maddr.p && hf_bytes_ieq(name, HF_LIT("maddr")))
+	else if (!u->maddr.p && SIP_WORD(name, "maddr"))
 		u->maddr = value;
-	else if (name.n == 9 && !u->transport.p && hf_bytes_ieq(name, HF_LIT("transport")))
+	else if (!u->transport.p && SIP_WORD(name, "transport"))
 		u->transport = value;
 }
 
@@ -33,56 +24,70 @@ static bool uri_tail(struct sip_uri *u, struct hf_bytes rest)
 
 	if (rest.n && rest.p[0] != ';' && rest.p[0] != '?')
 		return false;
+	if (hf_bytes_find(params, '@') < params.n) /* a second one: which of two was meant is a guess */
+		return false;
 	u->params = params;
 	u->headers = hf_bytes_sub(rest, q, rest.n);
-	while (params.n) {
-		struct hf_bytes one = hf_bytes_sub(params, 1, params.n);
-
-		one.n = hf_bytes_find(one, ';');
-		uri_param(u, one);
-		params = hf_bytes_sub(params, 1 + one.n, params.n);
+	for (size_t from = 1, i = 1; i <= params.n; i++) {
+		if (i < params.n && params.p[i] != ';')
+			continue;
+		uri_param(u, hf_bytes_of(params.p + from, i - from));
+		from = i + 1;
 	}
 	return true;
 }
 
-/* "user[:password]@host[:port]...". The user part may hold ';' and '?' (RFC 4475 3.1.1.2), so the '@' is looked for first. */
-static bool sip_tail(struct sip_uri *u, struct hf_bytes rest)
+/* "user[:password]@host[:port]...". The user part may hold ';' and '?' (RFC 4475 3.1.1.2), so the '@' at `at` was looked for first. */
+static bool sip_tail(struct sip_uri *u, struct hf_bytes rest, size_t at)
 {
-	size_t at = hf_bytes_find(rest, '@');
 	struct sip_cur c;
 
 	if (at < rest.n) {
 		u->user = hf_bytes_sub(rest, 0, at);
 		rest = hf_bytes_sub(rest, at + 1, rest.n);
-		if (at == 0 || hf_bytes_find(hf_bytes_sub(rest, 0, hf_bytes_find(rest, '?')), '@') < hf_bytes_find(rest, '?'))
+		if (at == 0)
 			return false;
 	}
 	c = sip_cur_of(rest);
 	if (!sip_host(&c, &u->host) || !sip_port(&c, &u->port))
 		return false;
-	return uri_tail(u, hf_bytes_of(c.p, (size_t)(c.end - c.p)));
+	rest = hf_bytes_of(c.p, (size_t)(c.end - c.p));
+	return rest.n == 0 || uri_tail(u, rest);
+}
+
+/* The scheme and its ':'. */
+static bool scheme(struct sip_cur *c, struct sip_uri *u)
+{
+	u->scheme.p = c->p;
+	while (c->p < c->end && (sip_is(*c->p, C_ALPHA | C_DIGIT) || *c->p == '+' || *c->p == '-' || *c->p == '.'))
+		c->p++;
+	u->scheme.n = (size_t)(c->p - u->scheme.p);
+	u->sip = SIP_WORD(u->scheme, "sip");
+	u->sips = SIP_WORD(u->scheme, "sips");
+	return u->scheme.n && sip_is(u->scheme.p[0], C_ALPHA) && sip_take(c, ':') && c->p < c->end;
 }
 
 bool sip_uri_read(struct hf_bytes text, struct sip_uri *out)
 {
 	struct sip_cur c = sip_cur_of(text);
 	struct hf_bytes rest;
+	size_t at;
 
 	memset(out, 0, sizeof *out);
 	out->text = text;
-	if (text.n < 2 || !sip_is(text.p[0], C_ALPHA) || !clean(text))
-		return false;
-	while (c.p < c.end && (sip_is(*c.p, C_ALPHA | C_DIGIT) || *c.p == '+' || *c.p == '-' || *c.p == '.'))
-		c.p++;
-	out->scheme = hf_bytes_of(text.p, (size_t)(c.p - text.p));
-	if (!sip_take(&c, ':') || c.p == c.end)
+	if (!scheme(&c, out))
 		return false;
 	rest = hf_bytes_of(c.p, (size_t)(c.end - c.p));
-	out->sip = hf_bytes_ieq(out->scheme, HF_LIT("sip"));
-	out->sips = hf_bytes_ieq(out->scheme, HF_LIT("sips"));
+	at = rest.n;
+	for (size_t i = 0; i < rest.n; i++) {
+		if (sip_is(rest.p[i], C_NO_URI))
+			return false;
+		if (rest.p[i] == '@' && at == rest.n)
+			at = i;
+	}
 	if (out->sip || out->sips)
-		return sip_tail(out, rest);
-	if (!hf_bytes_ieq(out->scheme, HF_LIT("tel")))
+		return sip_tail(out, rest, at);
+	if (!SIP_WORD(out->scheme, "tel"))
 		return true; /* opaque: whoever serves the scheme knows its form */
 	out->user = hf_bytes_sub(rest, 0, hf_bytes_find(rest, ';'));
 	return out->user.n > 0 && uri_tail(out, hf_bytes_sub(rest, out->user.n, rest.n));
