@@ -1,0 +1,275 @@
+/* What a forwarded request has that its original had not (RFC 3261 16.6): our Via on top, Record-Route, Path, one hop less,
+ * our Routes off, received and rport in the client's Via. All as splices; every other octet goes out as it came. Pure. */
+#include "inside.h"
+
+enum { HOPS = 70, HOPS_MAX = 255 }; /* RFC 3261 16.6 step 3, 20.22 */
+#define VERSION "SIP/2.0"
+
+/* A list of splices, kept in order, since headers stand in any. */
+struct list {
+	struct hf_splice *s;
+	unsigned n;
+	bool full; /* a text found no room in the arena */
+};
+
+static void add(struct list *l, uint32_t at, uint32_t cut, struct hf_bytes put)
+{
+	unsigned i = l->n++;
+
+	HF_BUG_ON(i >= HF_SPLICES_MAX);
+	for (; i > 0 && l->s[i - 1].at > at; i--)
+		l->s[i] = l->s[i - 1];
+	l->s[i] = (struct hf_splice){at, cut, put};
+}
+
+static void put(struct list *l, uint32_t at, uint32_t cut, struct hf_bytes text)
+{
+	l->full |= !text.p;
+	add(l, at, cut, text);
+}
+
+/* ---- the client's Via ---- */
+
+static struct hf_bytes text_received(const struct sip_step *s, bool semicolon)
+{
+	uint8_t *p = hf_arena_alloc(s->ctx->arena, 64);
+	struct hf_writer w = hf_writer_on(p, 64);
+
+	if (!p)
+		return HF_NONE;
+	hf_w_str(&w, semicolon ? ";received=" : "received=");
+	hf_w_ip(&w, &s->ev->source, false); /* without brackets (RFC 5118 4.5) */
+	return hf_writer_view(&w);
+}
+
+static struct hf_bytes text_rport(const struct sip_step *s)
+{
+	uint8_t *p = hf_arena_alloc(s->ctx->arena, 16);
+	struct hf_writer w = hf_writer_on(p, 16);
+
+	if (!p)
+		return HF_NONE;
+	hf_w_str(&w, "rport=");
+	hf_w_dec(&w, s->ev->source.port);
+	return hf_writer_view(&w);
+}
+
+bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n)
+{
+	const struct sip_via *v = &s->p->msg.via[0];
+	struct list l = {.s = out};
+	struct hf_addr by = {0};
+	bool differs = hf_addr_read_ip(v->host, &by) != HF_OK || !hf_addr_ip_eq(&by, &s->ev->source);
+
+	*n = 0;
+	if (!v->value.n)
+		return true;
+	if (v->rport)
+		put(&l, v->rport_span.at, v->rport_span.n, text_rport(s));
+	if (v->received_span.n)
+		put(&l, v->received_span.at, v->received_span.n, text_received(s, false));
+	else if (v->rport || differs)
+		put(&l, v->value.at + v->value.n, 0, text_received(s, true));
+	*n = l.n;
+	return !l.full;
+}
+
+/* ---- our headers ---- */
+
+static void write_branch(const struct sip_step *s, uint32_t server, uint8_t out[SIP_BRANCH_LEN])
+{
+	const struct sip_msg *m = &s->p->msg;
+	const struct sip_old_via old = {m->via[0].text, m->from_tag, m->call_id, m->cseq_text, m->uri.text};
+
+	if (sip_branch_magic(m->via[0].branch))
+		sip_branch(s->ctx->site, m->via[0].branch, m->via[0].sent_by, server, out);
+	else
+		sip_branch_old(s->ctx->site, &old, server, out);
+}
+
+static void write_via(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
+{
+	const struct hf_event *ev = s->ev;
+	uint8_t branch[SIP_BRANCH_LEN];
+	struct sip_hf hf = {.opening = !s->p->msg.to_tag.p, .boot = s->ctx->site->boot, .listener = ev->listener->hash, .server = o->server,
+			    .loop = s->p->loop, .source = ev->source, .local = sip_local_of(ev)};
+	static const char *const names[HF_TRANSPORTS] = {"UDP", "TCP", "TLS", "WS", "WSS"};
+
+	hf.source.port = sip_return_port(&s->p->msg.via[0], &ev->source);
+	write_branch(s, o->server, branch);
+	hf_w_str(w, "Via: " VERSION "/");
+	hf_w_str(w, names[o->transport]);
+	hf_w_str(w, " ");
+	hf_w_bytes(w, o->out_text);
+	hf_w_str(w, ";branch=");
+	hf_w_mem(w, branch, sizeof branch);
+	hf_w_str(w, ";hf=");
+	sip_hf_write(s->ctx->site, &hf, hf_bytes_of(branch, sizeof branch), w);
+	hf_w_str(w, "\r\n");
+}
+
+static void write_uri_end(struct hf_bytes host, struct hf_writer *w)
+{
+	hf_w_str(w, "@");
+	hf_w_bytes(w, host);
+	hf_w_str(w, ";lr>\r\n");
+}
+
+/* The side that opened the dialog signs it with its tag; a NOTIFY may be what makes the other side's dialog (RFC 6665 4.4.1). */
+static void write_record_route(const struct sip_step *s, const struct sip_out *o, struct hf_bytes host, struct hf_writer *w)
+{
+	const struct sip_parcel *p = s->p;
+	bool from_opens = p->has_cookie ? p->from_opener : !p->msg.to_tag.p;
+	struct sip_cookie c = {p->has_cookie ? p->cookie.server_opened : from_opens == (p->side == SIP_FROM_MEMBER), o->cookie_server};
+
+	hf_w_str(w, "Record-Route: <sip:");
+	if (c.server) {
+		sip_cookie_write(s->ctx->site, &c, p->msg.call_id, from_opens ? p->msg.from_tag : p->msg.to_tag, w);
+		write_uri_end(host, w);
+		return;
+	}
+	hf_w_bytes(w, host);
+	hf_w_str(w, ";lr>\r\n");
+}
+
+/* Methods that make a dialog; in one, Record-Route has no effect (RFC 3261 12.2). */
+static bool wants_record_route(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	if (!s->conf->record_route)
+		return false;
+	if (m->method_id == SIP_NOTIFY)
+		return true;
+	return !m->to_tag.p && (m->method_id == SIP_INVITE || m->method_id == SIP_SUBSCRIBE || m->method_id == SIP_REFER);
+}
+
+/* Two when the sides know us by different names, the one of the side it leaves by on top (RFC 5658 5). */
+static void write_record_routes(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
+{
+	write_record_route(s, o, o->out_text, w);
+	if (!hf_bytes_eq(o->out_text, o->in_text))
+		write_record_route(s, o, o->in_text, w);
+}
+
+static void write_path(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
+{
+	struct sip_flow f = {.listener = s->ev->listener->hash, .remote = s->ev->source, .local = sip_local_of(s->ev)};
+
+	hf_w_str(w, "Path: <sip:");
+	sip_flow_write(s->ctx->site, &f, w);
+	write_uri_end(o->out_text, w);
+}
+
+static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_out *o)
+{
+	const struct sip_msg *m = &s->p->msg;
+	size_t cap = 640 + 3 * o->out_text.n + o->in_text.n; /* Via 190, two Record-Routes 100, Path 120, Max-Forwards 18, and names */
+	uint8_t *p = hf_arena_alloc(s->ctx->arena, cap);
+	struct hf_writer w = hf_writer_on(p, cap);
+
+	if (!p)
+		return HF_NONE;
+	write_via(s, o, &w);
+	if (!m->has_max_forwards)
+		hf_w_printf(&w, "Max-Forwards: %d\r\n", HOPS);
+	if (wants_record_route(s))
+		write_record_routes(s, o, &w);
+	if (s->conf->path && m->method_id == SIP_REGISTER && m->has_path_support && s->p->side == SIP_FROM_CLIENT)
+		write_path(s, o, &w);
+	HF_BUG_ON(w.full);
+	return hf_writer_view(&w);
+}
+
+/* ---- the rest ---- */
+
+static void edit_hops(const struct sip_step *s, struct list *l)
+{
+	const struct sip_msg *m = &s->p->msg;
+	uint8_t *p;
+	struct hf_writer w;
+
+	if (!m->has_max_forwards)
+		return;
+	p = hf_arena_alloc(s->ctx->arena, 4);
+	w = hf_writer_on(p, 4);
+	if (p)
+		hf_w_dec(&w, m->max_forwards > HOPS_MAX ? HOPS : m->max_forwards - 1);
+	put(l, m->max_forwards_span.at, m->max_forwards_span.n, hf_writer_view(&w));
+}
+
+/* The k topmost Routes off. */
+static void edit_routes(const struct sip_step *s, unsigned k, struct list *l)
+{
+	struct sip_span cut[SIP_MAX_ROUTES];
+	unsigned n = k ? sip_routes_cut(&s->p->msg, k, cut) : 0;
+
+	for (unsigned i = 0; i < n; i++)
+		add(l, cut[i].at, cut[i].n, HF_NONE);
+}
+
+/* The last Route becomes the Request-URI: what a strict router before us did is undone (RFC 3261 16.4). */
+static void edit_from_strict(const struct sip_step *s, struct list *l)
+{
+	const struct sip_msg *m = &s->p->msg;
+	bool all = s->p->own_routes + 1 == m->n_routes; /* then one cut, since two would meet at a comma */
+
+	put(l, m->uri_span.at, m->uri_span.n, m->route_last.uri.text);
+	edit_routes(s, s->p->own_routes + all, l);
+	if (!all)
+		add(l, m->route_last.cut.at, m->route_last.cut.n, HF_NONE);
+}
+
+/* The next hop is a strict router: its URI becomes the Request-URI, which goes to the end of Route (RFC 3261 16.6 step 6). */
+static void edit_to_strict(const struct sip_step *s, struct list *l)
+{
+	const struct sip_msg *m = &s->p->msg;
+	size_t cap = m->uri.text.n + 16;
+	uint8_t *p = hf_arena_alloc(s->ctx->arena, cap);
+	struct hf_writer w = hf_writer_on(p, cap);
+
+	l->full |= !p;
+	if (!p)
+		return;
+	hf_w_str(&w, "Route: <");
+	hf_w_bytes(&w, m->uri.text);
+	hf_w_str(&w, ">\r\n");
+	put(l, m->uri_span.at, m->uri_span.n, m->route[s->p->own_routes].uri.text);
+	edit_routes(s, s->p->own_routes + 1, l);
+	put(l, m->route_last.line.at + m->route_last.line.n, 0, hf_writer_view(&w));
+}
+
+/* `sip/2.0` is read in any case and sent as it should be (RFC 3261 7.1). */
+static void edit_version(const struct sip_step *s, struct list *l)
+{
+	const struct sip_msg *m = &s->p->msg;
+	uint32_t at = m->start_end - 2 - (uint32_t)(sizeof VERSION - 1);
+
+	if (memcmp(m->raw.p + at, VERSION, sizeof VERSION - 1) != 0)
+		add(l, at, (uint32_t)(sizeof VERSION - 1), HF_LIT(VERSION));
+}
+
+bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
+{
+	struct list l = {.s = hf_arena_alloc(s->ctx->arena, HF_SPLICES_MAX * sizeof *l.s)};
+	struct hf_splice via[2];
+	unsigned n;
+
+	if (!l.s || !sip_edit_via(s, via, &n))
+		return false;
+	put(&l, s->p->msg.start_end, 0, our_headers(s, o));
+	for (unsigned i = 0; i < n; i++)
+		put(&l, via[i].at, via[i].cut, via[i].put);
+	edit_version(s, &l);
+	edit_hops(s, &l);
+	if (o->strict)
+		edit_to_strict(s, &l);
+	else if (s->p->strict)
+		edit_from_strict(s, &l);
+	else
+		edit_routes(s, s->p->own_routes, &l);
+	send->base = s->p->msg.raw;
+	send->splices = l.s;
+	send->n_splices = l.n;
+	return !l.full;
+}

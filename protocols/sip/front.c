@@ -1,0 +1,228 @@
+/* The SIP front: what a datagram is, and the steps of a request (DESIGN 4). The struct that net runs stands at the end.
+ * Pure: octets in, acts out; what one step leaves for the next hangs in ctx->parcel. */
+#include "sip.h"
+
+#include "inside.h"
+
+#include "holdfast/hash.h"
+
+enum { NUL_PING_MAX = 4, RETRY_AFTER_S = 10 /* without a server; long enough that a crowd of phones does not come back at once */ };
+
+/* Octets that keep a NAT binding alive and are no message. */
+static bool is_ping(struct hf_bytes b)
+{
+	size_t nul = 0, crlf = 0;
+
+	for (size_t i = 0; i < b.n; i++) {
+		nul += b.p[i] == 0;
+		crlf += b.p[i] == '\r' || b.p[i] == '\n';
+		if (nul + crlf <= i)
+			return false;
+	}
+	return crlf == b.n || (nul == b.n && nul <= NUL_PING_MAX);
+}
+
+/* ---- towards a server ---- */
+
+/* A number of the source, for fallback = source. */
+static uint64_t spread_of(const struct sip_step *s) { return hf_sip13(s->ctx->site->hash_key, hf_addr_ip(&s->ev->source)); }
+
+static void ask(struct sip_step *s)
+{
+	struct sip_life l = sip_life_of_request(s);
+	struct hf_ask q = {.key = sip_call_key(s, s->p->msg.call_id), .place = sip_place(s), .life = l.life, .life_s = l.seconds, .flags = l.flags,
+			   .spread = spread_of(s), .hint_why = HF_WHY_COOKIE};
+
+	if (s->p->has_cookie)
+		q.hint = s->p->cookie.server;
+	else
+		sip_refs(s, q.refs);
+	hf_act(s->acts, HF_ACT_ASK)->ask = q;
+}
+
+static void forward(struct sip_step *s, const struct sip_out *out, struct hf_send *send)
+{
+	if (out->out_text.p && out->in_text.p && sip_edit(s, out, send)) {
+		hf_act(s->acts, HF_ACT_SEND)->send = *send;
+		return;
+	}
+	sip_drop(s, HF_R_NO_MEMORY);
+}
+
+static void to_server(struct sip_step *s, const struct hf_chosen *c)
+{
+	struct hf_arena *arena = s->ctx->arena;
+	struct hf_send send = {.to = HF_TO_SERVER, .server = c->server};
+	struct sip_out out = {.server = c->server, .cookie_server = c->server, .transport = c->transport};
+
+	if (!c->server || !c->out) {
+		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, HF_LIT("Retry-After: 10\r\n")});
+		return;
+	}
+	out.out_text = sip_listener_text(arena, c->out, &c->out_addr);
+	out.in_text = sip_listener_text(arena, s->ev->listener, &s->ev->local);
+	forward(s, &out, &send);
+}
+
+/* ---- from a server ---- */
+
+static void learn_from_member(struct sip_step *s)
+{
+	struct sip_life l = sip_life_of_request(s);
+	struct hf_act *a;
+
+	if (l.life == HF_LIFE_NONE)
+		return;
+	a = hf_act(s->acts, HF_ACT_LEARN);
+	a->learn.key = sip_call_key(s, s->p->msg.call_id);
+	a->learn.server = s->p->has_cookie ? s->p->cookie.server : s->ev->member;
+	a->learn.life = l.life;
+	a->learn.life_s = l.seconds;
+	a->learn.flags = l.flags;
+	a->learn.why = HF_WHY_COOKIE;
+}
+
+static void to_hop(struct sip_step *s, const struct sip_hop *hop)
+{
+	struct hf_send send = {.to = hop->kind == SIP_HOP_FLOW ? HF_TO_RETURN : HF_TO_NEXT_HOP, .listener = hop->out->hash, .addr = hop->addr, .local = hop->local};
+	struct sip_out out = {.cookie_server = s->p->has_cookie ? s->p->cookie.server : s->ev->member, .transport = hop->out->transport,
+			      .out_text = hop->out_text, .strict = hop->strict};
+
+	out.in_text = sip_listener_text(s->ctx->arena, s->ev->listener, &s->ev->local);
+	learn_from_member(s);
+	forward(s, &out, &send);
+}
+
+/* A server's request goes outward; one that names ourselves is balanced like a client's. */
+static void outward(struct sip_step *s)
+{
+	struct sip_hop hop;
+
+	if (!s->p->trusted) {
+		sip_refuse(s, &(struct sip_refusal){403, NULL, SIP_R_UNPROVED, HF_NONE});
+		return;
+	}
+	hop = sip_route_hop(s);
+	switch (hop.kind) {
+	case SIP_HOP_SELF:
+		s->p->side = SIP_FROM_CLIENT;
+		ask(s);
+		return;
+	case SIP_HOP_NAME:
+		sip_refuse(s, &(struct sip_refusal){503, "Next hop not resolved", SIP_R_UNRESOLVED, HF_NONE});
+		return;
+	case SIP_HOP_BAD:
+		sip_refuse(s, &(struct sip_refusal){503, "Next hop not reachable", SIP_R_UNREACHABLE, HF_NONE});
+		return;
+	case SIP_HOP_ADDR:
+	case SIP_HOP_FLOW:
+		to_hop(s, &hop);
+	}
+}
+
+/* ---- events ---- */
+
+static void request(struct sip_step *s)
+{
+	if (!sip_check(s))
+		return;
+	if (s->p->bad_cookie)
+		sip_count(s, SIP_R_BAD_COOKIE);
+	if (s->p->side == SIP_FROM_MEMBER)
+		outward(s);
+	else
+		ask(s);
+}
+
+static void datagram(struct sip_step *s)
+{
+	struct sip_parcel *p;
+
+	if (is_ping(s->ev->bytes)) {
+		sip_drop(s, SIP_R_PING);
+		return;
+	}
+	if (sip_stun(s))
+		return;
+	p = hf_arena_alloc(s->ctx->arena, sizeof *p);
+	if (!p) {
+		sip_drop(s, HF_R_NO_MEMORY);
+		return;
+	}
+	memset(&p->came, 0, sizeof *p - offsetof(struct sip_parcel, came)); /* the scanner zeroes msg */
+	p->came = *s->ev;
+	s->p = s->ctx->parcel = p;
+	s->ev = &p->came;
+	sip_scan(s->ev->bytes, false, &s->conf->limits, s->ctx->arena, &p->msg);
+	if (p->msg.response)
+		sip_reply(s);
+	else
+		request(s);
+}
+
+/* What could not be sent: as if 503 had come (RFC 3261 16.9), but for a full buffer, where the client's retransmission will do. */
+static void failed(struct sip_step *s, unsigned reason)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	if (m->response || s->p->answered || reason == HF_R_SEND_FULL) {
+		sip_drop(s, reason);
+		return;
+	}
+	if (m->method_id == SIP_INVITE && !m->to_tag.p) {
+		struct hf_act *a = hf_act(s->acts, HF_ACT_LEARN);
+
+		a->learn.key = sip_call_key(s, m->call_id);
+		a->learn.life = HF_LIFE_LINGER;
+		a->learn.life_s = 32; /* as after any other final answer */
+	}
+	sip_refuse(s, &(struct sip_refusal){503, NULL, reason, HF_NONE});
+}
+
+static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct sip_parcel *p = ctx->parcel;
+	struct sip_step s = {.ctx = ctx, .ev = ev, .conf = ctx->conf, .acts = acts};
+
+	if (ev->kind == HF_EV_BYTES) {
+		datagram(&s);
+		return;
+	}
+	if (!p)
+		return; /* END of what has left nothing behind */
+	s.p = p;
+	s.ev = &p->came;
+	if (ev->kind == HF_EV_CHOICE)
+		to_server(&s, ev->chosen);
+	else if (ev->kind == HF_EV_FAIL)
+		failed(&s, ev->reason);
+}
+
+static const struct hf_reason_def reasons[] = {
+#define X(e, name, text) {name, text},
+	SIP_REASONS(X)
+#undef X
+};
+
+static const struct hf_default defaults[] = {{"affinity", "auto"}, {"load-factor", "1.5"}, {"probe", "options"}};
+
+const struct hf_front hf_sip_front = {
+	.name = "sip",
+	.transports = HF_TRANSPORT_BIT(HF_UDP),
+	.server_transport = HF_UDP,
+	.port = 5060,
+	.datagrams = true,
+	.probe_name = "options",
+	.options = sip_options,
+	.n_options = SIP_N_OPTIONS,
+	.conf_size = sizeof(struct sip_conf),
+	.defaults = defaults,
+	.n_defaults = sizeof defaults / sizeof *defaults,
+	.reasons = reasons,
+	.n_reasons = sizeof reasons / sizeof *reasons,
+	.check = sip_options_check,
+	.step = step,
+	.probe_write = sip_probe_write,
+	.probe_read = sip_probe_read,
+	.key_read = sip_key_read,
+};

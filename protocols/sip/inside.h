@@ -1,0 +1,192 @@
+/* What the files of the SIP front share: its options, a parcel on its way, and who does what. Never included from outside.
+ * A request walks: front.c (what is it) -> check.c (may it go on) -> route.c (ours, whose, where to) -> life.c and keys.c (what is
+ * asked of the engine) -> edit.c (the splices). answer.c refuses, reply.c takes responses. All pure; any thread. */
+#ifndef SIP_INSIDE_H
+#define SIP_INSIDE_H
+
+#include "forms.h"
+#include "scan.h"
+
+/* ---- reasons ---- */
+
+/*	enum              name                what happened */
+#define SIP_REASONS(X) \
+	X(PING,           "ping",             "a keep-alive without a message") \
+	X(STUN,           "stun",             "a STUN binding request, answered") \
+	X(GARBAGE,        "garbage",          "no SIP message") \
+	X(MALFORMED,      "malformed",        "a malformed request, answered 400 or 501") \
+	X(BAD_RESPONSE,   "bad-response",     "a malformed response") \
+	X(OVER_LIMIT,     "over-limit",       "longer or more than a limit, answered 513") \
+	X(VERSION,        "version",          "a version that is not SIP/2.0, answered 505") \
+	X(SCHEME,         "scheme",           "a Request-URI of a scheme that is not served, answered 416") \
+	X(HOPS,           "hops",             "Max-Forwards has run out, answered 483") \
+	X(SPIN,           "loop-detected",    "a request that was here before, unchanged; answered 482") \
+	X(EXTENSION,      "extension",        "Proxy-Require names an extension, answered 420") \
+	X(MANY_ROUTES,    "many-routes",      "more Route values of ours than a dialog has, answered 400") \
+	X(UNPROVED,       "side-unproved",    "its tags say that a server sends, its source says not; answered 403") \
+	X(UNRESOLVED,     "unresolved",       "a server's request whose next hop is a name, answered 503") \
+	X(UNREACHABLE,    "unreachable",      "a server's request whose next hop cannot be sent to from here, answered 503") \
+	X(OWN_ACK,        "own-ack",          "the ACK of an answer of ours") \
+	X(ACK,            "ack",              "an ACK that cannot go on; an ACK is never answered") \
+	X(OPTIONS,        "options",          "OPTIONS to the gateway, answered 200") \
+	X(FOREIGN_VIA,    "foreign-via",      "a response whose top Via is not ours, or whose tag does not hold") \
+	X(LAST_VIA,       "last-via",         "a response with no Via below ours") \
+	X(ODD_VIA,        "odd-via",          "a response whose next Via names a group or broadcast address") \
+	X(BAD_COOKIE,     "bad-cookie",       "a cookie or flow token whose tag does not hold; it was not believed") \
+	X(BIG_ANSWER,     "big-answer",       "an answer that would have been longer than its request")
+
+enum sip_reason {
+	SIP_R_FIRST = HF_REASON_FRONT - 1,
+#define X(e, name, text) SIP_R_##e,
+	SIP_REASONS(X)
+#undef X
+	SIP_R_END
+};
+
+/* ---- options ---- */
+
+enum sip_key_kind { SIP_KEY_CALL_ID, SIP_KEY_SOURCE, SIP_KEY_FROM_USER, SIP_KEY_TO_USER, SIP_KEY_REQUEST_URI, SIP_KEY_KINDS };
+#define SIP_KEYS_MAX 4
+struct sip_keys { unsigned n; uint8_t kind[SIP_KEYS_MAX]; };
+
+#define SIP_CODES_MAX 16
+struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX]; };
+
+#define SIP_NETS_MAX 16
+struct sip_nets { unsigned n; struct { struct hf_addr addr; unsigned bits; } net[SIP_NETS_MAX]; };
+
+enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
+
+struct sip_conf {
+	struct sip_keys key;
+	uint64_t key_length;
+	bool record_route, path, failover;
+	uint64_t early_expiry, session_expiry; /* ms */
+	uint64_t options;
+	struct hf_bytes own_names;             /* host names, blanks between */
+	struct sip_nets servers_from;
+	struct sip_codes probe_codes;
+	uint64_t max_message, max_headers, max_header, max_call_id, max_params;
+	struct sip_limits limits;              /* derived from these */
+};
+
+enum { SIP_N_OPTIONS = 16 };
+extern const struct hf_option sip_options[SIP_N_OPTIONS];
+enum hf_err sip_options_check(void *conf, const struct hf_says *says);
+
+/* ---- a parcel ---- */
+
+enum sip_side { SIP_FROM_CLIENT, SIP_FROM_MEMBER };
+
+struct sip_parcel {
+	struct sip_msg msg;
+	struct hf_event came;     /* BYTES, for the events that follow it */
+	struct hf_key key;        /* of the Call-ID; fp 0: not made yet */
+	uint32_t loop;            /* loop hash, as received */
+	enum sip_side side;
+	bool trusted;             /* it comes from a member, an inside listener or `servers-from` */
+	bool strict;              /* the Request-URI is ours and the last Route value takes its place (RFC 3261 16.4) */
+	unsigned own_routes;      /* topmost Route values that are ours */
+	bool has_cookie, from_opener; /* a cookie that holds; From is the opener */
+	struct sip_cookie cookie;
+	bool has_flow;            /* a flow token that holds */
+	struct sip_flow flow;
+	bool bad_cookie;
+	bool answered;            /* by ourselves: a failure to send that is only counted */
+};
+
+/* A step's context in one place. */
+struct sip_step {
+	struct hf_ctx *ctx;
+	const struct hf_event *ev; /* the one that brought the octets */
+	const struct sip_conf *conf;
+	struct sip_parcel *p;
+	struct hf_acts *acts;
+};
+
+/* ---- answer.c ---- */
+
+void sip_drop(struct sip_step *s, unsigned reason);
+void sip_count(struct sip_step *s, unsigned reason);
+/* Answers the request and ends the parcel; an ACK is dropped instead. `phrase` NULL: the status's own. */
+struct sip_refusal { unsigned status; const char *phrase; unsigned reason; struct hf_bytes extra; /* whole header lines */ };
+void sip_refuse(struct sip_step *s, const struct sip_refusal *r);
+/* The port that responses to this Via go to (RFC 3261 18.2.2, RFC 3581 4). */
+uint16_t sip_return_port(const struct sip_via *via, const struct hf_addr *source);
+
+/* ---- check.c ---- */
+
+/* True: the request may go on. False: it has been answered or dropped. */
+bool sip_check(struct sip_step *s);
+
+/* ---- route.c ---- */
+
+bool sip_is_own(const struct sip_step *s, const struct sip_uri *uri);
+/* Takes our Routes off the top, reads their tokens, and finds the side. */
+void sip_route_look(struct sip_step *s);
+/* Where a server's request goes. */
+enum sip_hop_kind { SIP_HOP_ADDR, SIP_HOP_FLOW, SIP_HOP_SELF, SIP_HOP_NAME, SIP_HOP_BAD };
+struct sip_hop {
+	enum sip_hop_kind kind;
+	struct hf_addr addr, local;
+	const struct hf_listener_info *out;
+	struct hf_bytes out_text;  /* host:port that peers on that side know us by */
+	bool strict;               /* the next hop is a strict router (RFC 3261 16.6 step 6) */
+};
+struct sip_hop sip_route_hop(struct sip_step *s);
+/* host:port to tell to peers: `advertise`, else the address. In the arena; p == NULL: no room. */
+struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
+bool sip_nets_has(const struct sip_nets *nets, const struct hf_addr *a);
+
+/* ---- keys.c ---- */
+
+struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id);
+/* The fingerprint that places a new session, 0: the Call-ID's own. */
+uint64_t sip_place(const struct sip_step *s);
+/* Keys of the dialogs that a request names (Replaces, Join, Target-Dialog). */
+void sip_refs(const struct sip_step *s, struct hf_key refs[2]);
+enum hf_err sip_keys_read(struct hf_bytes text, void *field, struct hf_writer *why);
+enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+
+/* ---- life.c ---- */
+
+struct sip_life { enum hf_life life; unsigned flags; uint32_t seconds; };
+struct sip_life sip_life_of_request(const struct sip_step *s);
+/* Of a final response; opening: its request had no To tag. HF_LIFE_NONE: nothing is learnt. */
+struct sip_life sip_life_of_response(const struct sip_step *s, bool opening);
+
+/* ---- edit.c ---- */
+
+/* Our side of a forwarded request. */
+struct sip_out {
+	uint32_t server;           /* its hash, 0: it goes to a client */
+	uint32_t cookie_server;    /* whom Record-Route names; 0: nobody is known */
+	enum hf_transport transport;
+	struct hf_bytes out_text, in_text; /* how we are known on the side it leaves by / came from */
+	bool strict;               /* the next hop is a strict router */
+};
+/* Writes the splices into send. False: no room. */
+bool sip_edit(struct sip_step *s, const struct sip_out *out, struct hf_send *send);
+/* received and rport of the top Via (RFC 3581 4). False: no room. */
+bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n);
+
+/* ---- reply.c, stun.c, probe.c ---- */
+
+void sip_reply(struct sip_step *s);
+bool sip_stun(struct sip_step *s);
+bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w);
+enum hf_probe_result sip_probe_read(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);
+
+/* The local address a parcel came to, for the forms: wildcard listeners only. */
+static inline struct hf_addr sip_local_of(const struct hf_event *ev)
+{
+	struct hf_addr a = {0};
+
+	if (ev->listener->wildcard && ev->local.family == ev->source.family) {
+		a = ev->local;
+		a.port = 0;
+	}
+	return a;
+}
+
+#endif

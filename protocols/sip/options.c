@@ -1,0 +1,139 @@
+/* The SIP front's options: one row each, and the readers of what is no plain value. Called by the configuration, once a service. */
+#include "inside.h"
+
+/* Limits. A message: the longest datagram there is. Headers: trunks and IMS cores send 60 to 80; 256 leaves room and keeps the work of
+ * one datagram bounded. A header: an Identity or a long Path with tokens has up to 8 KiB. Call-ID: software makes 20 to 100 octets;
+ * 4096 takes the odd gateway that nests them. Parameters: a Via or Contact with 64 is already a mistake. */
+#define AT(f) .offset = offsetof(struct sip_conf, f)
+#define LIVE .sections = HF_IN_SERVICE, .reload = HF_RELOAD_LIVE
+
+static const char *const options_words[] = {"forward", "answer", NULL};
+
+static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer *why);
+static enum hf_err read_codes(struct hf_bytes text, void *field, struct hf_writer *why);
+
+const struct hf_option sip_options[SIP_N_OPTIONS] = {
+	{"key", HF_OPT_CUSTOM, LIVE, AT(key), .dflt = "call-id", .read = sip_keys_read,
+	 .help = "By what the server of a new session is chosen: call-id, source, from-user, to-user, request-uri; several are tried in order."},
+	{"key-length", HF_OPT_UINT, LIVE, AT(key_length), .min = 1, .max = 4096, .unit = "octets", .dflt = "80",
+	 .help = "So many octets of the key choose the server; dialogs are told apart by their whole Call-ID all the same."},
+	{"record-route", HF_OPT_BOOL, LIVE, AT(record_route), .dflt = "yes",
+	 .help = "Stay in the way of a dialog's later requests; without it they find their server by Call-ID only if they come here at all."},
+	{"path", HF_OPT_BOOL, LIVE, AT(path), .dflt = "yes",
+	 .help = "Add a Path with a signed flow token to registrations that support it, so that servers reach a phone the way it came (RFC 3327)."},
+	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "no", .not_built = "yes",
+	 .help = "Hold an opening request until a server answers, and try another one when it does not."},
+	{"early-expiry", HF_OPT_TIME, LIVE, AT(early_expiry), .min = 32000, .max = 3600000, .unit = "s", .dflt = "200s",
+	 .help = "How long a call that is not answered yet keeps its place (a proxy waits over 3 minutes, RFC 3261 16.6)."},
+	{"session-expiry", HF_OPT_TIME, LIVE, AT(session_expiry), .min = 60000, .max = 86400000, .unit = "s", .dflt = "4h",
+	 .help = "How long an answered call is remembered after its last request, when no Session-Expires was agreed."},
+	{"options", HF_OPT_CHOICE, LIVE, AT(options), .dflt = "forward", .words = options_words,
+	 .help = "What becomes of OPTIONS to the gateway itself: forwarded to a server, so that its answer tells of the pool, or answered here."},
+	{"own-names", HF_OPT_TEXT, LIVE, AT(own_names), .max = 4096, .dflt = "",
+	 .help = "Host names that mean this gateway in Route and Request-URI, blanks between; its addresses and advertised names are known."},
+	{"servers-from", HF_OPT_CUSTOM, LIVE, AT(servers_from), .dflt = "", .read = read_nets,
+	 .help = "Networks (address/bits) whose requests count as a server's, beside the exact addresses of the pool; they may be sent anywhere."},
+	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = 65535, .unit = "octets", .dflt = "65535",
+	 .help = "The longest message."},
+	{"max-headers", HF_OPT_UINT, LIVE, AT(max_headers), .min = 16, .max = 4096, .unit = "lines", .dflt = "256",
+	 .help = "Header lines of a message."},
+	{"max-header", HF_OPT_SIZE, LIVE, AT(max_header), .min = 256, .max = 65535, .unit = "octets", .dflt = "16k",
+	 .help = "The longest header line, with its continuation lines."},
+	{"max-call-id", HF_OPT_SIZE, LIVE, AT(max_call_id), .min = 32, .max = 65535, .unit = "octets", .dflt = "4k",
+	 .help = "The longest Call-ID."},
+	{"max-params", HF_OPT_UINT, LIVE, AT(max_params), .min = 8, .max = 4096, .unit = "parameters", .dflt = "64",
+	 .help = "Parameters of one value."},
+	{"probe-codes", HF_OPT_CUSTOM, .sections = HF_IN_SERVICE | HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_codes), .dflt = "200-407 409-499", .read = read_codes,
+	 .help = "Answers to a probe that mean a server is well; 503 means busy, all others that it is not (408 comes from a proxy between)."},
+};
+
+enum hf_err sip_options_check(void *conf, const struct hf_says *says)
+{
+	struct sip_conf *c = conf;
+
+	c->limits = (struct sip_limits){.message = (uint32_t)c->max_message, .headers = (uint32_t)c->max_headers, .line = (uint32_t)c->max_header,
+					.call_id = (uint32_t)c->max_call_id, .params = (uint32_t)c->max_params};
+	if (c->key.n && c->key.kind[0] == SIP_KEY_SOURCE)
+		says->say(says->arg, false, "key", "key = source: all phones behind one address share one server");
+	return HF_OK;
+}
+
+/* ---- lists ---- */
+
+static bool word_of(struct hf_bytes *list, struct hf_bytes *word)
+{
+	*list = hf_bytes_trim(*list);
+	*word = hf_bytes_sub(*list, 0, hf_bytes_find(*list, ' '));
+	*list = hf_bytes_sub(*list, word->n, list->n);
+	return word->n > 0;
+}
+
+static enum hf_err refuse(struct hf_writer *why, struct hf_bytes word, const char *want)
+{
+	hf_w_printf(why, "\"%.*s\" is no %s", (int)(word.n < 64 ? word.n : 64), (const char *)word.p, want);
+	return HF_EINVAL;
+}
+
+static bool read_net(struct hf_bytes word, struct hf_addr *addr, unsigned *bits)
+{
+	size_t slash = hf_bytes_find(word, '/');
+	uint64_t n;
+
+	*addr = (struct hf_addr){0};
+	if (hf_addr_read_ip(hf_bytes_sub(word, 0, slash), addr) != HF_OK)
+		return false;
+	n = hf_addr_ip_len(addr) * 8;
+	if (slash < word.n && hf_read_uint(hf_bytes_sub(word, slash + 1, word.n), n, &n) != HF_OK)
+		return false;
+	*bits = (unsigned)n;
+	return true;
+}
+
+static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct sip_nets nets = {0};
+	struct hf_bytes word;
+
+	while (word_of(&text, &word)) {
+		if (nets.n == SIP_NETS_MAX)
+			return refuse(why, word, "network that still fits: at most 16 are taken");
+		if (!read_net(word, &nets.net[nets.n].addr, &nets.net[nets.n].bits))
+			return refuse(why, word, "network such as 192.0.2.0/24");
+		nets.n++;
+	}
+	*(struct sip_nets *)field = nets;
+	return HF_OK;
+}
+
+static bool read_range(struct hf_bytes word, uint16_t *lo, uint16_t *hi)
+{
+	size_t dash = hf_bytes_find(word, '-');
+	uint64_t a, b;
+
+	if (hf_read_uint(hf_bytes_sub(word, 0, dash), 699, &a) != HF_OK)
+		return false;
+	b = a;
+	if (dash < word.n && hf_read_uint(hf_bytes_sub(word, dash + 1, word.n), 699, &b) != HF_OK)
+		return false;
+	*lo = (uint16_t)a;
+	*hi = (uint16_t)b;
+	return a >= 200 && a <= b;
+}
+
+static enum hf_err read_codes(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct sip_codes c = {0};
+	struct hf_bytes word;
+
+	while (word_of(&text, &word)) {
+		if (c.n == SIP_CODES_MAX)
+			return refuse(why, word, "range that still fits: at most 16 are taken");
+		if (!read_range(word, &c.range[c.n].lo, &c.range[c.n].hi))
+			return refuse(why, word, "status code or range such as 200-299");
+		c.n++;
+	}
+	if (!c.n)
+		return refuse(why, text, "list of status codes");
+	*(struct sip_codes *)field = c;
+	return HF_OK;
+}

@@ -1,0 +1,121 @@
+/* Responses (RFC 3261 16.7, 18.1.2): the top Via must carry our parameter with a tag that holds, exactly that value goes, and the
+ * response goes to the address signed in it and nowhere else. What it means for the session is learnt; nothing is ever answered. */
+#include "inside.h"
+
+enum { BUSY_MAX_S = 3600 }; /* no Retry-After takes a server out for longer than an hour */
+
+/* Is it a Via of ours? The branch is a token: a peer may have changed its case. */
+static bool read_ours(const struct sip_step *s, struct sip_hf *hf)
+{
+	const struct sip_via *v = &s->p->msg.via[0];
+	uint8_t branch[SIP_BRANCH_LEN];
+
+	if (!s->p->msg.n_vias || !v->hf.p || v->branch.n != sizeof branch)
+		return false;
+	memcpy(branch, SIP_MAGIC, sizeof SIP_MAGIC - 1);
+	for (size_t i = sizeof SIP_MAGIC - 1; i < sizeof branch; i++)
+		branch[i] = hf_lower(v->branch.p[i]);
+	return sip_hf_read(s->ctx->site, v->hf, hf_bytes_of(branch, sizeof branch), hf);
+}
+
+/* A group or broadcast address in the Via below: whoever wrote that wants a flood (RFC 4475 3.3.10). */
+static bool odd(const struct sip_via *v)
+{
+	static const uint8_t broadcast[4] = {255, 255, 255, 255};
+	struct hf_addr a = {0};
+
+	if (hf_addr_read_ip(v->host, &a) != HF_OK)
+		return false;
+	return a.family == 4 ? a.ip[0] >> 4 == 14 || memcmp(a.ip, broadcast, 4) == 0 : a.ip[0] == 0xff;
+}
+
+static uint64_t retry_after_s(const struct sip_msg *m)
+{
+	uint32_t at = m->start_end;
+	struct sip_line line;
+	uint64_t v = 0;
+
+	while (sip_line_next(m, &at, &line)) {
+		size_t n = 0;
+
+		if (!hf_bytes_ieq(hf_bytes_of(m->raw.p + line.name.at, line.name.n), HF_LIT("Retry-After")))
+			continue;
+		while (n < line.text.n && line.text.p[n] >= '0' && line.text.p[n] <= '9')
+			n++; /* a comment or parameters may follow */
+		if (hf_read_uint(hf_bytes_sub(line.text, 0, n), BUSY_MAX_S, &v) == HF_ERANGE)
+			v = BUSY_MAX_S;
+		return v;
+	}
+	return 0;
+}
+
+/* 503 with Retry-After: no new sessions there for that time (RFC 3261 21.5.4). Believed from the server's own address only. */
+static void learn_busy(struct sip_step *s, const struct sip_hf *hf)
+{
+	struct hf_act *a;
+	uint64_t after;
+
+	if (s->p->msg.status != 503 || !hf->server || s->ev->member != hf->server || !(after = retry_after_s(&s->p->msg)))
+		return;
+	a = hf_act(s->acts, HF_ACT_EVIDENCE);
+	a->evidence.server = hf->server;
+	a->evidence.what = HF_EVIDENCE_BUSY;
+	a->evidence.ms = (uint32_t)(after * 1000);
+}
+
+static void learn_life(struct sip_step *s, const struct sip_hf *hf)
+{
+	struct sip_life l = sip_life_of_response(s, hf->opening);
+	struct hf_act *a;
+
+	if (l.life == HF_LIFE_NONE)
+		return;
+	a = hf_act(s->acts, HF_ACT_LEARN);
+	a->learn.key = sip_call_key(s, s->p->msg.call_id);
+	a->learn.server = hf->server;
+	a->learn.life = l.life;
+	a->learn.life_s = l.seconds;
+	a->learn.flags = l.flags;
+	a->learn.why = HF_WHY_ENTRY;
+}
+
+static bool relay(struct sip_step *s, const struct sip_hf *hf)
+{
+	const struct sip_msg *m = &s->p->msg;
+	struct hf_splice *cut = hf_arena_alloc(s->ctx->arena, sizeof *cut);
+	struct hf_send *send;
+
+	if (!cut)
+		return false;
+	*cut = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_NONE};
+	send = &hf_act(s->acts, HF_ACT_SEND)->send;
+	send->to = HF_TO_RETURN;
+	send->listener = hf->listener;
+	send->addr = hf->source;
+	send->local = hf->local;
+	send->base = m->raw;
+	send->splices = cut;
+	send->n_splices = 1;
+	return true;
+}
+
+void sip_reply(struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+	struct sip_hf hf;
+
+	if (m->fault != SIP_GOOD) {
+		sip_drop(s, m->fault == SIP_GARBAGE ? SIP_R_GARBAGE : SIP_R_BAD_RESPONSE);
+	} else if (!read_ours(s, &hf)) {
+		sip_drop(s, SIP_R_FOREIGN_VIA);
+	} else if (m->n_vias < 2) {
+		sip_drop(s, SIP_R_LAST_VIA);
+	} else if (odd(&m->via[1])) {
+		sip_drop(s, SIP_R_ODD_VIA);
+	} else {
+		learn_life(s, &hf);
+		learn_busy(s, &hf);
+		if (!relay(s, &hf))
+			sip_drop(s, HF_R_NO_MEMORY);
+	}
+}

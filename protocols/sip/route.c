@@ -1,0 +1,287 @@
+/* Which Route values are ours, what their tokens say, which side a request comes from, and where a server's request goes
+ * (RFC 3261 16.4, 16.6 steps 6 and 7). A client's octets never choose an address: only what sip_route_hop says of a proved
+ * member's request is sent outside the pool. Called by front.c; asks no engine. */
+#include "inside.h"
+
+enum { DEFAULT_PORT = 5060 };
+
+/* ---- is it us ---- */
+
+static bool own_addr(const struct sip_step *s, const struct hf_addr *a)
+{
+	for (unsigned i = 0; i < s->ctx->n_own; i++)
+		if (hf_addr_eq(&s->ctx->own[i], a))
+			return true;
+	for (unsigned i = 0; i < s->ctx->n_listeners; i++)
+		if (hf_addr_eq(&s->ctx->listeners[i].addr, a))
+			return true;
+	return hf_addr_eq(&s->ev->local, a);
+}
+
+/* "host[:port]" apart; an IPv6 literal keeps its brackets. */
+static struct hf_bytes host_of(struct hf_bytes text, uint16_t *port)
+{
+	size_t end = text.n && text.p[0] == '[' ? hf_bytes_find(text, ']') : 0;
+	size_t colon = end + hf_bytes_find(hf_bytes_sub(text, end, text.n), ':');
+	uint64_t v = 0;
+
+	if (colon < text.n && hf_read_uint(hf_bytes_sub(text, colon + 1, text.n), 65535, &v) == HF_OK)
+		*port = (uint16_t)v;
+	return hf_bytes_sub(text, 0, colon);
+}
+
+static bool own_advertised(const struct sip_step *s, struct hf_bytes host, uint16_t port)
+{
+	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
+		const struct hf_listener_info *l = &s->ctx->listeners[i];
+		uint16_t p = l->addr.port;
+
+		if (l->advertise.n && hf_bytes_ieq(host_of(l->advertise, &p), host) && p == port)
+			return true;
+	}
+	return false;
+}
+
+static bool own_port(const struct sip_step *s, uint16_t port)
+{
+	for (unsigned i = 0; i < s->ctx->n_listeners; i++)
+		if (s->ctx->listeners[i].addr.port == port)
+			return true;
+	return false;
+}
+
+static bool next_word(struct hf_bytes *list, struct hf_bytes *word)
+{
+	size_t n;
+
+	*list = hf_bytes_trim(*list);
+	for (n = 0; n < list->n && list->p[n] != ' ' && list->p[n] != '\t' && list->p[n] != ','; n++)
+		;
+	*word = hf_bytes_sub(*list, 0, n);
+	*list = hf_bytes_sub(*list, n + 1, list->n);
+	return word->n > 0 || list->n > 0;
+}
+
+/* A name without a port may mean any port (a domain is found by SRV), one with a port must mean a listener. */
+static bool own_name(const struct sip_step *s, const struct sip_uri *u)
+{
+	struct hf_bytes list = s->conf->own_names, word;
+
+	while (next_word(&list, &word))
+		if (hf_bytes_ieq(word, u->host))
+			return !u->port || own_port(s, u->port);
+	return false;
+}
+
+bool sip_is_own(const struct sip_step *s, const struct sip_uri *u)
+{
+	uint16_t port = u->port ? u->port : u->sips ? DEFAULT_PORT + 1 : DEFAULT_PORT;
+	struct hf_addr a = {0};
+
+	if (!u->sip && !u->sips)
+		return false;
+	if (hf_addr_read_ip(u->host, &a) == HF_OK) {
+		a.port = port;
+		if (own_addr(s, &a))
+			return true;
+	}
+	return own_advertised(s, u->host, port) || own_name(s, u);
+}
+
+bool sip_nets_has(const struct sip_nets *nets, const struct hf_addr *a)
+{
+	for (unsigned i = 0; i < nets->n; i++) {
+		const struct hf_addr *net = &nets->net[i].addr;
+		unsigned bits = nets->net[i].bits, whole = bits / 8, rest = bits % 8;
+
+		if (net->family == a->family && memcmp(net->ip, a->ip, whole) == 0 &&
+		    (!rest || (net->ip[whole] ^ a->ip[whole]) >> (8 - rest) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* ---- tokens and our Routes ---- */
+
+/* The user part without a password. */
+static struct hf_bytes user_of(const struct sip_uri *u) { return hf_bytes_sub(u->user, 0, hf_bytes_find(u->user, ':')); }
+
+static bool read_cookie(struct sip_step *s, struct hf_bytes user)
+{
+	struct sip_parcel *p = s->p;
+	const struct sip_msg *m = &p->msg;
+
+	if (p->has_cookie)
+		return true; /* the second of two Record-Routes says the same */
+	p->from_opener = sip_cookie_read(s->ctx->site, user, m->call_id, m->from_tag, &p->cookie);
+	p->has_cookie = p->from_opener || (m->to_tag.p && sip_cookie_read(s->ctx->site, user, m->call_id, m->to_tag, &p->cookie));
+	return p->has_cookie;
+}
+
+/* Reads what our token in a URI says. False: there is none, or it does not hold. */
+static bool read_token(struct sip_step *s, const struct sip_uri *u)
+{
+	struct hf_bytes user = user_of(u);
+	bool cookie = sip_cookie_form(user), holds;
+
+	if (!cookie && !sip_flow_form(user))
+		return false;
+	if (cookie)
+		holds = read_cookie(s, user);
+	else
+		holds = s->p->has_flow = sip_flow_read(s->ctx->site, user, &s->p->flow);
+	if (!holds)
+		s->p->bad_cookie = true;
+	return holds;
+}
+
+static bool is_ours(struct sip_step *s, const struct sip_uri *u)
+{
+	bool holds = read_token(s, u);
+
+	return holds || sip_is_own(s, u);
+}
+
+/* Sent by a strict router: the Request-URI is a Record-Route of ours. */
+static bool sent_by_strict(struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	if (!m->n_routes || !m->uri.sip)
+		return false;
+	return read_token(s, &m->uri) || (m->uri.lr && sip_is_own(s, &m->uri));
+}
+
+void sip_route_look(struct sip_step *s)
+{
+	struct sip_parcel *p = s->p;
+	const struct sip_msg *m = &p->msg;
+	unsigned n;
+
+	p->strict = sent_by_strict(s);
+	n = m->n_routes - (p->strict ? 1 : 0);
+	if (n > SIP_MAX_ROUTES)
+		n = SIP_MAX_ROUTES;
+	while (p->own_routes < n && is_ours(s, &m->route[p->own_routes].uri))
+		p->own_routes++;
+	p->trusted = s->ev->member || s->ev->listener->inside || sip_nets_has(&s->conf->servers_from, &s->ev->source);
+	if (p->has_cookie)
+		p->side = p->from_opener == p->cookie.server_opened ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
+	else
+		p->side = p->trusted ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
+}
+
+/* ---- where a server's request goes ---- */
+
+struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local)
+{
+	size_t cap = l->advertise.n + 56; /* an IPv6 literal with brackets and a port has 54 */
+	uint8_t *p = hf_arena_alloc(arena, cap);
+	struct hf_writer w = hf_writer_on(p, cap);
+	struct hf_addr a = l->wildcard && local->family ? *local : l->addr;
+	uint16_t port = 0;
+
+	if (!p)
+		return HF_NONE;
+	a.port = l->addr.port;
+	if (!l->advertise.n) {
+		hf_w_addr(&w, &a);
+		return hf_writer_view(&w);
+	}
+	hf_w_bytes(&w, l->advertise);
+	host_of(l->advertise, &port);
+	if (!port) {
+		hf_w_u8(&w, ':');
+		hf_w_dec(&w, l->addr.port);
+	}
+	return hf_writer_view(&w);
+}
+
+static const struct hf_listener_info *listener_of(const struct hf_ctx *ctx, uint32_t hash)
+{
+	for (unsigned i = 0; i < ctx->n_listeners; i++)
+		if (ctx->listeners[i].hash == hash)
+			return &ctx->listeners[i];
+	return NULL;
+}
+
+/* Which of our sockets faces a client with this address: the one that the request came to, unless it faces the servers. */
+static const struct hf_listener_info *listener_to(const struct sip_step *s, const struct hf_addr *to)
+{
+	const struct hf_listener_info *in = s->ev->listener;
+
+	if (!in->inside && in->addr.family == to->family)
+		return in;
+	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
+		const struct hf_listener_info *l = &s->ctx->listeners[i];
+
+		if (!l->inside && l->transport == HF_UDP && l->addr.family == to->family)
+			return l;
+	}
+	return in->addr.family == to->family ? in : NULL;
+}
+
+/* A wildcard socket's own address of a family: the one that the parcel came to, else the first that is ours at its port. */
+static struct hf_addr local_at(const struct sip_step *s, const struct hf_listener_info *l)
+{
+	if (l == s->ev->listener)
+		return s->ev->local;
+	for (unsigned i = 0; i < s->ctx->n_own; i++)
+		if (s->ctx->own[i].family == l->addr.family && s->ctx->own[i].port == l->addr.port)
+			return s->ctx->own[i];
+	return l->addr;
+}
+
+/* No datagram goes to a group, to broadcast, or to port 0. */
+static bool sendable(const struct hf_addr *a)
+{
+	static const uint8_t broadcast[4] = {255, 255, 255, 255};
+
+	if (!a->port || hf_addr_is_any(a))
+		return false;
+	return a->family == 4 ? a->ip[0] >> 4 != 14 && memcmp(a->ip, broadcast, 4) != 0 : a->ip[0] != 0xff;
+}
+
+static struct sip_hop leave_by(const struct sip_step *s, struct sip_hop hop)
+{
+	if (!hop.out || !sendable(&hop.addr))
+		return (struct sip_hop){.kind = SIP_HOP_BAD};
+	if (!hop.local.family && hop.out->wildcard)
+		hop.local = local_at(s, hop.out);
+	hop.out_text = sip_listener_text(s->ctx->arena, hop.out, &hop.local);
+	return hop;
+}
+
+static struct sip_hop to_uri(const struct sip_step *s, const struct sip_uri *u, bool is_route)
+{
+	struct sip_hop hop = {.kind = SIP_HOP_ADDR, .strict = is_route && !u->lr};
+	struct hf_bytes host = u->maddr.n ? u->maddr : u->host;
+
+	if (!u->sip || (u->transport.p && !hf_bytes_ieq(u->transport, HF_LIT("udp"))))
+		return (struct sip_hop){.kind = SIP_HOP_BAD};
+	if (!is_route && sip_is_own(s, u))
+		return (struct sip_hop){.kind = SIP_HOP_SELF};
+	if (hf_addr_read_ip(host, &hop.addr) != HF_OK)
+		return (struct sip_hop){.kind = SIP_HOP_NAME};
+	hop.addr.port = u->port ? u->port : DEFAULT_PORT;
+	if (own_addr(s, &hop.addr))
+		return (struct sip_hop){.kind = SIP_HOP_SELF};
+	hop.out = listener_to(s, &hop.addr);
+	return leave_by(s, hop);
+}
+
+struct sip_hop sip_route_hop(struct sip_step *s)
+{
+	struct sip_parcel *p = s->p;
+	const struct sip_msg *m = &p->msg;
+	unsigned left = m->n_routes - p->own_routes - (p->strict ? 1 : 0);
+
+	if (p->has_flow && !p->flow.stream) {
+		struct sip_hop hop = {.kind = SIP_HOP_FLOW, .addr = p->flow.remote, .local = p->flow.local, .out = listener_of(s->ctx, p->flow.listener)};
+
+		return leave_by(s, hop);
+	}
+	if (left)
+		return p->own_routes < SIP_MAX_ROUTES ? to_uri(s, &m->route[p->own_routes].uri, true) : (struct sip_hop){.kind = SIP_HOP_BAD};
+	return to_uri(s, p->strict ? &m->route_last.uri : &m->uri, false);
+}
