@@ -1,5 +1,7 @@
 /* A whole run of the gateway: a list of steps up, the control loop, and down again. Also --check and --print-config.
- * The order matters: all is checked before anything is opened, sockets are opened before root is given up, and no thread runs before that. */
+ * The order matters: all is checked before anything is opened; the admin socket comes before the listeners, because it finds out
+ * whether another gateway runs, and ports are shared between workers and so would be with it; sockets are opened before root is given
+ * up, and no thread runs before that. The log goes to stderr until nothing can fail any more: who starts us looks there. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,13 +28,11 @@ static enum hf_exit load(struct start *s)
 	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_CONFIG;
 }
 
-static enum hf_exit log_options(struct start *s)
+static enum hf_exit warnings(struct start *s)
 {
-	report_print(s->g->args->file, &s->findings); /* warnings: what follows goes to the log */
+	report_print(s->g->args->file, &s->findings);
 	hf_findings_free(&s->findings);
 	memset(&s->findings, 0, sizeof s->findings);
-	reload_log_options(s->conf);
-	hf_log(HF_LOG_INFO, "event=start version=%s pid=%ld file=%s", HF_VERSION, (long)getpid(), s->g->args->file);
 	return HF_EXIT_DONE;
 }
 
@@ -64,42 +64,6 @@ static enum hf_exit descriptors(struct start *s)
 	return HF_EXIT_DONE;
 }
 
-static unsigned count_workers(const struct hf_conf *c)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return c->gateway.workers ? (unsigned)c->gateway.workers : cores > 0 ? (unsigned)cores : 1;
-}
-
-static enum hf_exit net(struct start *s)
-{
-	struct gateway *g = s->g;
-
-	g->loop = hf_loop_new();
-	if (g->loop)
-		g->net = hf_net_new(g->loop, &g->site, count_workers(s->conf), s->conf->gateway.letter_box);
-	if (g->net)
-		return HF_EXIT_DONE;
-	hf_w_str(&s->why, "no memory for the workers");
-	return HF_EXIT_SYSTEM;
-}
-
-static enum hf_exit listen_all(struct start *s)
-{
-	struct hf_snapshot *snap = NULL;
-	enum hf_err e = hf_snapshot_build(s->g->net, s->conf, &snap, &s->why);
-
-	if (e == HF_OK) {
-		s->conf = NULL;
-		e = hf_net_publish(s->g->net, snap, &s->why);
-		if (e != HF_OK)
-			hf_snapshot_drop(s->g->net, snap);
-	}
-	if (e != HF_OK && s->why.n == 0)
-		hf_w_str(&s->why, hf_err_text(e));
-	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_SYSTEM;
-}
-
 static void stop(void *arg, unsigned what)
 {
 	struct gateway *g = arg;
@@ -125,6 +89,11 @@ static enum hf_exit control(struct start *s)
 	enum hf_err e = HF_OK;
 
 	signal(SIGPIPE, SIG_IGN);
+	g->loop = hf_loop_new();
+	if (!g->loop) {
+		hf_w_str(&s->why, hf_err_text(HF_ENOMEM));
+		return HF_EXIT_SYSTEM;
+	}
 	g->signals[0] = hf_loop_signal(g->loop, SIGTERM, stop, g);
 	g->signals[1] = hf_loop_signal(g->loop, SIGINT, stop, g);
 	g->signals[2] = hf_loop_signal(g->loop, SIGHUP, hup, g);
@@ -133,6 +102,44 @@ static enum hf_exit control(struct start *s)
 		e = HF_ENOMEM;
 	else if (g->places.admin[0])
 		e = admin_open(g, &g->admin, &s->why);
+	if (e != HF_OK && s->why.n == 0)
+		hf_w_str(&s->why, hf_err_text(e));
+	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_SYSTEM;
+}
+
+#define WORKERS_AUTO_MAX 64 /* the most that the option allows */
+
+static unsigned count_workers(const struct hf_conf *c)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (c->gateway.workers)
+		return (unsigned)c->gateway.workers;
+	return cores < 1 ? 1 : cores > WORKERS_AUTO_MAX ? WORKERS_AUTO_MAX : (unsigned)cores;
+}
+
+static enum hf_exit net(struct start *s)
+{
+	struct gateway *g = s->g;
+
+	g->net = hf_net_new(g->loop, &g->site, count_workers(s->conf), s->conf->gateway.letter_box);
+	if (g->net)
+		return HF_EXIT_DONE;
+	hf_w_str(&s->why, "no memory for the workers");
+	return HF_EXIT_SYSTEM;
+}
+
+static enum hf_exit listen_all(struct start *s)
+{
+	struct hf_snapshot *snap = NULL;
+	enum hf_err e = hf_snapshot_build(s->g->net, s->conf, &snap, &s->why);
+
+	if (e == HF_OK) {
+		s->conf = NULL;
+		e = hf_net_publish(s->g->net, snap, &s->why);
+		if (e != HF_OK)
+			hf_snapshot_drop(s->g->net, snap);
+	}
 	if (e != HF_OK && s->why.n == 0)
 		hf_w_str(&s->why, hf_err_text(e));
 	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_SYSTEM;
@@ -157,6 +164,8 @@ static enum hf_exit say_ready(struct start *s)
 	struct gateway *g = s->g;
 	struct hf_listener_view v;
 
+	reload_log_options(hf_net_conf(g->net));
+	hf_log(HF_LOG_INFO, "event=start version=%s pid=%ld file=%s", HF_VERSION, (long)getpid(), g->args->file);
 	for (unsigned i = 0; hf_net_listener(g->net, i, &v); i++)
 		hf_log(HF_LOG_INFO, "event=listen service=%s uri=%s", v.service, hf_log_text(v.info->uri));
 	hf_log(HF_LOG_INFO, "event=ready pid=%ld boot=%08lx workers=%u", (long)getpid(), (unsigned long)g->site.boot, hf_net_workers(g->net));
@@ -165,7 +174,7 @@ static enum hf_exit say_ready(struct start *s)
 }
 
 typedef enum hf_exit start_fn(struct start *s);
-static start_fn *const steps[] = {load, log_options, descriptors, dirs, secret, net, listen_all, control, drop_root, threads, say_ready};
+static start_fn *const steps[] = {load, warnings, descriptors, dirs, secret, control, net, listen_all, drop_root, threads, say_ready};
 
 static enum hf_exit go_up(struct gateway *g)
 {

@@ -62,8 +62,8 @@ static enum hf_err check_compare(const struct places *p, const struct hf_site *s
 	if (n == CHECK_OCTETS && memcmp(now, then, CHECK_OCTETS) == 0)
 		return HF_OK;
 	if (fd >= 0 && !accept) {
-		hf_w_printf(why, "the hash key of %.400s is not the one of the last start (%.400s), and with it every session would move; bring the old key back, or start once with --accept-new-hash",
-			p->secret, path);
+		hf_w_printf(why, "%.900s: this is not the hash key of the last start; with another key every session moves: bring the old one back, or start once with --accept-new-hash",
+			p->secret);
 		return HF_EINVAL;
 	}
 	return write_it ? check_write(p, path, now, why) : HF_OK;
