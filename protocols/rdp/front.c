@@ -18,6 +18,8 @@ enum phase { OPENING, ASKED, HELD, RELAYED };
 
 struct rdp_flow {
 	uint64_t started_ms;  /* first choice: dial-limit counts from here */
+	uint64_t down_since_ms; /* of the server chosen; 0 = it is not known to be down */
+	uint64_t asked_fp;    /* the key that was asked for with an entry; 0 = none */
 	uint64_t entry_fp;    /* the entry that counts this flow as live; 0 = none */
 	uint64_t alias_fp;    /* the source, as a second name of a user's bond; 0 = none yet */
 	uint64_t leg_fp;      /* what a later leg of a redirect finds this flow by */
@@ -66,14 +68,6 @@ static struct hf_act *learn(struct hf_acts *acts, struct hf_key key, enum hf_lif
 	return a;
 }
 
-static void evidence(struct hf_acts *acts, uint32_t server, bool ok)
-{
-	struct hf_act *a = hf_act(acts, HF_ACT_EVIDENCE);
-
-	a->evidence.server = server;
-	a->evidence.what = ok ? HF_EVIDENCE_OK : HF_EVIDENCE_FAILED;
-}
-
 static struct hf_key by_fp(uint64_t fp) { return (struct hf_key){.fp = fp}; }
 
 /* ---- asking ---- */
@@ -113,6 +107,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	if (k->by_token || !k->main.fp)
 		return; /* whose entry it is shows only in the answer */
 	f->counted = true;
+	f->asked_fp = k->main.fp;
 	q->life = f->entry_fp ? HF_LIFE_START : HF_LIFE_OPEN; /* one live flow, however often it asks */
 	q->life_s = f->linger_s;
 	q->flags = entry_flags(f);
@@ -182,6 +177,8 @@ static void choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 	struct rdp_keys k;
 
 	if (!ev->chosen->server) {
+		if (ev->chosen->known && !f->entry_fp)
+			f->entry_fp = f->asked_fp; /* a bond at a host that is off counts this flow all the same */
 		refuse(acts, HF_R_NO_SERVER);
 		return;
 	}
@@ -191,11 +188,12 @@ static void choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 		f->bound = f->known = belongs(ev->chosen->why);
 	}
 	f->server = ev->chosen->server;
+	f->down_since_ms = ev->chosen->down_ms ? ctx->now_ms - ev->chosen->down_ms : 0;
 	keys_again(ctx, ev, &k);
 	if (k.by_token)
 		remember_token(&k, ev->chosen, f, acts);
 	else
-		f->entry_fp = k.main.fp;
+		f->entry_fp = f->asked_fp;
 	f->sent = (uint32_t)ev->bytes.n;
 	a = hf_act(acts, HF_ACT_SEND);
 	a->send.to = HF_TO_SERVER;
@@ -209,10 +207,10 @@ static void fail(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	const struct rdp_conf *conf = ctx->conf;
 	struct rdp_flow *f = ctx->flow;
 	uint64_t spent = ctx->now_ms - f->started_ms;
-	bool wait = f->bound && ev->chosen->down_ms < conf->on_down;
+	uint64_t down_ms = f->down_since_ms ? ctx->now_ms - f->down_since_ms : 0;
+	bool wait = f->bound && down_ms < conf->on_down;
 	struct rdp_keys k;
 
-	evidence(acts, f->server, false);
 	if (spent + (wait ? conf->dial_retry : 0) >= conf->dial_limit) {
 		refuse(acts, ev->reason);
 		return;
@@ -239,6 +237,28 @@ static void relay(struct rdp_flow *f, uint32_t mark, struct hf_acts *acts)
 	f->phase = RELAYED;
 }
 
+/* The source as a second name of a user's bond, so that a later request without a cookie finds the host. An older bond of the source
+ * stays, unless this user had to leave its host. */
+static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct x224_request none = {0};
+	struct rdp_keys k;
+	struct hf_act *a;
+
+	if (!f->by_user || !f->entry_fp)
+		return;
+	rdp_keys_of(ctx, &none, &ev->source, &k);
+	if (!k.source.fp)
+		return;
+	f->alias_fp = k.source.fp;
+	a = learn(acts, k.source, HF_LIFE_OPEN, f);
+	a->learn.server = f->server;
+	a->learn.flags = HF_BOND | HF_TENTATIVE;
+	a->learn.why = HF_WHY_BOND;
+	a->learn.move = f->moved;
+}
+
 /* Whatever the host says goes on as it came; only a Confirm makes a session of it. */
 static void reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
@@ -256,22 +276,16 @@ static void reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts 
 		return;
 	}
 	f->confirmed = r == X224_REPLY_CONFIRM;
-	if (r == X224_REPLY_NEG_FAILURE)
-		count(acts, RDP_R_NEG_FAILURE);
-	if (f->confirmed || r == X224_REPLY_NEG_FAILURE)
-		evidence(acts, f->server, true);
+	if (f->confirmed)
+		open_alias(ctx, ev, acts);
 	else
-		count(acts, RDP_R_NO_CONFIRM);
+		count(acts, r == X224_REPLY_NEG_FAILURE ? RDP_R_NEG_FAILURE : RDP_R_NO_CONFIRM);
 	relay(f, f->confirmed ? (uint32_t)conf->firm_after : 0, acts);
 }
 
-/* A session has proved itself: its bond outlives it, and its source gets to be a second name of the bond, so that a later request
- * without a cookie finds the host. An older bond of that source stays, unless this user had to leave its host. */
-static void firm(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+/* The session has proved itself: its bonds are no longer the first to go when room is short. */
+static void firm(struct rdp_flow *f, struct hf_acts *acts)
 {
-	struct rdp_flow *f = ctx->flow;
-	struct x224_request none = {0};
-	struct rdp_keys k;
 	struct hf_act *a;
 
 	if (!f->entry_fp)
@@ -280,16 +294,8 @@ static void firm(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	a = learn(acts, by_fp(f->entry_fp), HF_LIFE_TOUCH, f);
 	a->learn.server = f->server;
 	a->learn.flags = entry_flags(f);
-	if (!f->by_user)
-		return;
-	rdp_keys_of(ctx, &none, &ev->source, &k);
-	f->alias_fp = k.source.fp;
-	if (!f->alias_fp)
-		return;
-	a = learn(acts, k.source, HF_LIFE_OPEN, f);
-	a->learn.server = f->server;
-	a->learn.why = HF_WHY_BOND;
-	a->learn.move = f->moved;
+	if (f->alias_fp)
+		learn(acts, by_fp(f->alias_fp), HF_LIFE_START, f); /* not TOUCH: it may be a counted bond of its own */
 }
 
 /* ---- the contract ---- */
@@ -313,14 +319,14 @@ static void wake(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	struct rdp_keys k;
 
 	if (f->phase == RELAYED) {
-		firm(ctx, ev, acts);
+		firm(f, acts);
 	} else if (f->phase == HELD) {
 		keys_again(ctx, ev, &k);
 		ask(ctx, ev, &k, false, acts);
 	}
 }
 
-/* The configuration may be gone: all that is needed was kept. */
+/* The configuration may be gone: all that is needed was kept. What no host has confirmed leaves no bond behind. */
 static void end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
@@ -328,9 +334,9 @@ static void end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 
 	(void)ev;
 	if (f->entry_fp)
-		learn(acts, by_fp(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = entry_flags(f);
+		learn(acts, by_fp(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed ? 0 : HF_TENTATIVE;
 	if (f->alias_fp)
-		learn(acts, by_fp(f->alias_fp), HF_LIFE_CLOSE, f);
+		learn(acts, by_fp(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
 	if (!f->leg_fp || !f->confirmed)
 		return;
 	a = learn(acts, by_fp(f->leg_fp), HF_LIFE_START, f);

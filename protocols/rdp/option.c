@@ -121,6 +121,6 @@ const struct hf_option rdp_options[RDP_OPTIONS] = {
 	{.name = "dial-limit", .type = HF_OPT_TIME, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .min = 100, .max = 120000, .unit = "s", .dflt = "10s",
 	 .help = "A request is refused when so long after its first dial no host has taken it.", .offset = offsetof(struct rdp_conf, dial_limit)},
 	{.name = "firm-after", .type = HF_OPT_SIZE, .sections = HF_IN_POOL, .reload = HF_RELOAD_NEW, .min = 1, .max = 1 << 20, .unit = "octets", .dflt = "1k",
-	 .help = "A new bond outlives its connection only after so many octets went each way behind the host's Confirm.",
+	 .help = "A new bond is kept like an old one when so many octets went each way behind the host's Confirm; until then it is the first to go when room is short.",
 	 .offset = offsetof(struct rdp_conf, firm_after)},
 };

@@ -165,6 +165,9 @@ KIT_UNUSED static void kit_server(struct kit *k, const char *text, bool eof)
 	done(b);
 }
 
+/* For how long the host that is chosen next is known to be down. */
+KIT_UNUSED static void kit_down(struct kit *k, uint64_t ms) { k->chosen.down_ms = ms; }
+
 KIT_UNUSED static void kit_choice(struct kit *k, uint32_t server, enum hf_why why)
 {
 	k->chosen.server = server;
@@ -172,10 +175,12 @@ KIT_UNUSED static void kit_choice(struct kit *k, uint32_t server, enum hf_why wh
 	kit_step(k, (struct hf_event){.kind = HF_EV_CHOICE, .bytes = k->client, .chosen = &k->chosen});
 }
 
-KIT_UNUSED static void kit_fail(struct kit *k, uint64_t down_ms)
+/* The host that was chosen does not take the connection. */
+KIT_UNUSED static void kit_fail(struct kit *k)
 {
-	k->chosen.down_ms = down_ms;
-	kit_step(k, (struct hf_event){.kind = HF_EV_FAIL, .bytes = k->client, .chosen = &k->chosen, .reason = HF_R_DIAL_FAILED});
+	struct hf_chosen who = {.server = k->chosen.server};
+
+	kit_step(k, (struct hf_event){.kind = HF_EV_FAIL, .bytes = k->client, .chosen = &who, .reason = HF_R_DIAL_FAILED});
 }
 
 KIT_UNUSED static void kit_wake(struct kit *k) { kit_step(k, (struct hf_event){.kind = HF_EV_WAKE, .bytes = k->client}); }
