@@ -55,7 +55,7 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 		if (r && r->flows && --r->flows)
 			break;
 		x->expiry = expiry;
-		return !(x->flags & HF_TENTATIVE);
+		return !(x->flags & w->flags & HF_TENTATIVE);
 	case HF_LIFE_END:
 		return false;
 	case HF_LIFE_NONE:

@@ -1,7 +1,11 @@
 /* Deciding and lives, one rule a test; the calls are literal and so are the times (milliseconds). */
 #include "farm.h"
 
-enum { T0 = 1000000 };
+enum { T0 = 1000000, S = 1000 };
+
+static uint16_t other(const struct farm *f, uint16_t id) { return id == f->id[0] ? f->id[1] : f->id[0]; }
+static uint32_t load(struct farm *f, uint16_t id) { return farm_server(f, id).sessions; }
+static bool known(struct farm *f, uint64_t fp, uint64_t now) { return farm_ask(f, fp, HF_LIFE_NONE, 0, 0, now).known; }
 
 /* A session starts at its slot's owner and stays known; without ledger_add's insert the second question is not known. */
 static void starts_at_home(void **state)
@@ -20,6 +24,8 @@ static void starts_at_home(void **state)
 		assert_true(b.known);
 		assert_int_equal(b.server, a.server);
 		assert_int_equal(b.why, HF_WHY_ENTRY);
+		b = farm_ask(f, fp, HF_LIFE_NONE, 0, HF_BOND, T0);
+		assert_int_equal(b.why, HF_WHY_BOND);
 	}
 	assert_int_equal(farm_counts(f).counted, 300);
 	farm_check(f);
@@ -45,9 +51,297 @@ static void digest_is_golden(void **state)
 	farm_free(g);
 }
 
+/* START, TOUCH, LINGER, END as affinity.h says, with the load after each. */
+static void a_call(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+	struct hf_where w;
+	uint16_t id;
+
+	(void)state;
+	id = farm_ask(f, 7, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0).server;
+	assert_int_equal(load(f, id), 1);
+	id = farm_ask(f, 7, HF_LIFE_START, 100, HF_COUNTED | HF_TENTATIVE, T0 + S).server; /* retransmitted: idempotent, not shorter */
+	assert_int_equal(load(f, id), 1);
+	hf_engine_where(f->e, 7, &w, T0 + S);
+	assert_true(w.expires_s >= 199 && w.expires_s <= 203);
+	assert_int_equal(farm_learn(f, 7, 0, HF_LIFE_TOUCH, 3600, HF_COUNTED, T0 + 2 * S), HF_OK);
+	hf_engine_where(f->e, 7, &w, T0 + 2 * S);
+	assert_true(w.expires_s >= 3600 && w.expires_s <= 3604);
+	assert_int_equal(w.server, id);
+	assert_int_equal(farm_learn(f, 7, 0, HF_LIFE_LINGER, 32, 0, T0 + 3 * S), HF_OK); /* BYE */
+	assert_int_equal(load(f, id), 0);
+	assert_int_equal(farm_learn(f, 7, 0, HF_LIFE_LINGER, 32, 0, T0 + 3 * S), HF_OK); /* and again: no count below 0 */
+	assert_int_equal(load(f, id), 0);
+	assert_int_equal(farm_ask(f, 7, HF_LIFE_TOUCH, 3600, HF_COUNTED, T0 + 4 * S).server, id); /* another fork goes on */
+	assert_int_equal(load(f, id), 1);
+	assert_int_equal(farm_learn(f, 7, 0, HF_LIFE_END, 0, 0, T0 + 5 * S), HF_OK);
+	assert_int_equal(farm_learn(f, 7, 0, HF_LIFE_END, 0, 0, T0 + 5 * S), HF_ENOENT);
+	assert_int_equal(load(f, id), 0);
+	assert_int_equal(farm_counts(f).entries, 0);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* A touch writes only when an eighth of the life is gone: at 0 s left of 100 s of an 800 s life nothing changes, at 104 s all of it. */
+static void touch_writes_late(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 2, 0, 100, T0);
+	struct hf_where w;
+
+	(void)state;
+	(void)farm_ask(f, 5, HF_LIFE_START, 800, HF_COUNTED, T0);
+	(void)farm_ask(f, 5, HF_LIFE_TOUCH, 800, HF_COUNTED, T0 + 92 * S);
+	hf_engine_where(f->e, 5, &w, T0 + 92 * S);
+	assert_true(w.expires_s <= 712);
+	(void)farm_ask(f, 5, HF_LIFE_TOUCH, 800, HF_COUNTED, T0 + 104 * S);
+	hf_engine_where(f->e, 5, &w, T0 + 104 * S);
+	assert_true(w.expires_s >= 800);
+	(void)farm_ask(f, 5, HF_LIFE_TOUCH, 80, HF_COUNTED, T0 + 108 * S); /* never shorter */
+	hf_engine_where(f->e, 5, &w, T0 + 108 * S);
+	assert_true(w.expires_s >= 790);
+	farm_free(f);
+}
+
+/* What makes no entry: NONE, LINGER, CLOSE, END, and TOUCH without a hint. */
+static void nothing_is_made(void **state)
+{
+	static const enum hf_life lives[] = {HF_LIFE_NONE, HF_LIFE_LINGER, HF_LIFE_CLOSE, HF_LIFE_END, HF_LIFE_TOUCH};
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct hf_answer a = farm_ask(f, 77, lives[i], 100, HF_COUNTED, T0);
+
+		assert_int_equal(a.server, hf_engine_owner(f->e, 0));
+		assert_int_equal(a.why, HF_WHY_HOME);
+		assert_false(a.known);
+		assert_int_equal(farm_counts(f).entries, 0);
+		assert_int_equal(farm_learn(f, 77, 0, lives[i], 100, 0, T0), HF_ENOENT);
+	}
+	farm_check(f);
+	farm_free(f);
+}
+
+/* hint, then refs, then entry; an OFF server's hint does not count, a drained or down or removed one's does. */
+static void order_of_evidence(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+	struct hf_question q = {.hint_why = HF_WHY_COOKIE, .key = {.fp = 10}, .life = HF_LIFE_TOUCH, .life_s = 60, .flags = HF_COUNTED};
+	struct hf_answer a;
+	uint16_t home = hf_engine_owner(f->e, 0), b = other(f, home), c = (uint16_t)(6 - home - b);
+
+	(void)state;
+	assert_int_equal(farm_learn(f, 20, c, HF_LIFE_START, 60, HF_COUNTED, T0), HF_OK);
+	q.refs[1] = 20;
+	hf_engine_choose(f->e, &q, &a, T0); /* a ref names it; TOUCH without hint makes nothing */
+	assert_int_equal(a.server, c);
+	assert_int_equal(a.why, HF_WHY_DIALOG);
+	assert_int_equal(farm_counts(f).entries, 1);
+	q.hint = b;
+	hf_engine_choose(f->e, &q, &a, T0); /* a good cookie makes the entry */
+	assert_int_equal(a.server, b);
+	assert_int_equal(a.why, HF_WHY_COOKIE);
+	assert_int_equal(farm_ask(f, 10, HF_LIFE_NONE, 0, 0, T0).server, b);
+	assert_int_equal(load(f, b), 1);
+	hf_engine_mark(f->e, b, HF_MARK_DOWN, true, T0);
+	hf_engine_mark(f->e, b, HF_MARK_DRAIN, true, T0);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, b);
+	assert_int_equal(farm_ask(f, 10, HF_LIFE_NONE, 0, 0, T0).server, b);
+	hf_engine_mark(f->e, b, HF_MARK_OFF, true, T0);
+	hf_engine_choose(f->e, &q, &a, T0); /* off: the ref goes, and the entry follows it */
+	assert_int_equal(a.server, c);
+	assert_true(a.known);
+	assert_int_equal(load(f, b), 0);
+	assert_int_equal(load(f, c), 2);
+	q.hint = 999;
+	q.refs[1] = 0;
+	hf_engine_choose(f->e, &q, &a, T0); /* no such server: the entry */
+	assert_int_equal(a.server, c);
+	assert_int_equal(a.why, HF_WHY_ENTRY);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* START keeps the server of an entry; learn moves it only when told. */
+static void moves_when_told(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+	uint16_t home = farm_ask(f, 9, HF_LIFE_START, 60, HF_COUNTED, T0).server, b = other(f, home);
+	struct hf_lesson l = {.key = {.fp = 9}, .server = b, .life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED};
+
+	(void)state;
+	assert_int_equal(hf_engine_learn(f->e, &l, T0), HF_OK);
+	assert_int_equal(farm_ask(f, 9, HF_LIFE_NONE, 0, 0, T0).server, home);
+	l.move = true;
+	assert_int_equal(hf_engine_learn(f->e, &l, T0), HF_OK);
+	assert_int_equal(farm_ask(f, 9, HF_LIFE_NONE, 0, 0, T0).server, b);
+	assert_int_equal(load(f, home), 0);
+	assert_int_equal(load(f, b), 1);
+	assert_int_equal(farm_counts(f).exceptions, 1);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* avoid: without `move` the entry stands; with it the entry and its load go elsewhere; placement never goes there. */
+static void avoids(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+	struct hf_question q = {.key = {.fp = 30}, .life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED, .n_avoid = 1};
+	struct hf_answer a;
+	uint16_t home = hf_engine_owner(f->e, 0);
+
+	(void)state;
+	q.avoid = &home;
+	(void)farm_ask(f, 30, HF_LIFE_START, 60, HF_COUNTED, T0);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, home);
+	q.move = true;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_not_equal(a.server, home);
+	assert_int_equal(a.why, HF_WHY_FAILOVER);
+	assert_true(a.known);
+	assert_int_equal(load(f, home), 0);
+	assert_int_equal(load(f, a.server), 1);
+	q.key.fp = 31;
+	q.hint = home;
+	q.hint_why = HF_WHY_TOKEN;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_not_equal(a.server, home);
+	q.avoid = f->id;
+	q.n_avoid = 3;
+	q.key.fp = 32;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, HF_NO_SERVER);
+	assert_false(a.known);
+	assert_int_equal(farm_counts(f).entries, 2);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* `place`: another fingerprint's slot decides, and its entry's server before that. */
+static void placed_by_another(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 10, 0, 100, T0);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .place = farm_fp(2), .life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED};
+	struct hf_answer a;
+	uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, q.place)), b = other(f, owner);
+
+	(void)state;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, owner);
+	assert_int_equal(a.why, HF_WHY_HOME);
+	assert_int_equal(farm_learn(f, q.place, b, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, owner); /* its own entry first */
+	q.key.fp = farm_fp(3);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, b);
+	assert_int_equal(a.why, HF_WHY_BOND);
+	q.key.fp = farm_fp(4);
+	q.avoid = &b;
+	q.n_avoid = 1;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, owner);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* An expired entry met by a question is absent and taken out, its load with it; the sweep finds the others. */
+static void expires(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 4, 1500, 20000, T0);
+
+	(void)state;
+	for (uint64_t k = 0; k < 10000; k++)
+		(void)farm_ask(f, farm_fp(k), HF_LIFE_START, k % 2 ? 32 : 3600, HF_COUNTED, T0);
+	assert_true(known(f, farm_fp(1), T0 + 31 * S));
+	assert_false(known(f, farm_fp(1), T0 + 36 * S));
+	assert_int_equal(farm_counts(f).entries, 9999);
+	assert_int_equal(hf_engine_sweep(f->e, T0 + 36 * S, 50000), 4999);
+	assert_int_equal(farm_counts(f).entries, 5000);
+	farm_check(f);
+	for (unsigned i = 0; i < 60; i++) /* small steps go round as well */
+		hf_engine_sweep(f->e, T0 + 3604 * S, 500);
+	assert_int_equal(farm_counts(f).entries, 0);
+	assert_int_equal(farm_counts(f).counted, 0);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* Full: a server is still named, nothing is counted for it; a tentative entry nearby gives way. */
+static void full(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 2, 1500, 10, T0);
+	struct hf_answer a;
+
+	(void)state;
+	for (uint64_t k = 1; k <= 10; k++)
+		assert_false(farm_ask(f, k, HF_LIFE_START, 60, HF_COUNTED, T0).full);
+	a = farm_ask(f, 11, HF_LIFE_START, 60, HF_COUNTED, T0);
+	assert_true(a.full);
+	assert_true(a.server);
+	assert_int_equal(farm_counts(f).counted, 10);
+	assert_int_equal(farm_learn(f, 12, 1, HF_LIFE_START, 60, HF_COUNTED, T0), HF_EFULL);
+	assert_int_equal(farm_learn(f, 3, 0, HF_LIFE_END, 0, 0, T0), HF_OK);
+	assert_false(farm_ask(f, 13, HF_LIFE_START, 60, HF_COUNTED | HF_TENTATIVE, T0).full);
+	assert_false(farm_ask(f, 14, HF_LIFE_START, 60, HF_COUNTED, T0).full); /* in place of 13 */
+	assert_false(known(f, 13, T0));
+	assert_int_equal(farm_counts(f).entries, 10);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* Mode none remembers nothing. */
+static void remembers_nothing(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_NONE, 3, 0, 10, T0);
+	struct hf_answer a = farm_ask(f, 5, HF_LIFE_START, 60, HF_COUNTED, T0);
+
+	(void)state;
+	assert_int_equal(a.server, hf_engine_owner(f->e, 0));
+	assert_int_equal(farm_counts(f).entries, 0);
+	assert_int_equal(farm_learn(f, 5, 1, HF_LIFE_START, 60, 0, T0), HF_ENOENT);
+	assert_int_equal(farm_ask(f, 0, HF_LIFE_START, 60, HF_COUNTED, T0).why, HF_WHY_FALLBACK);
+	farm_free(f);
+}
+
+/* where says what choose then does, and changes nothing; runner_up is where it would go without that server. */
+static void where_foretells(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 5, 1100, 1000, T0);
+
+	(void)state;
+	for (uint64_t k = 0; k < 500; k++) {
+		struct hf_engine_counts before = farm_counts(f), after;
+		struct hf_where w, v;
+		struct hf_answer a;
+
+		hf_engine_where(f->e, farm_fp(k), &w, T0);
+		after = farm_counts(f);
+		assert_memory_equal(&before, &after, sizeof before);
+		a = farm_ask(f, farm_fp(k), HF_LIFE_START, 100, HF_COUNTED, T0);
+		assert_int_equal(a.server, w.server);
+		assert_int_equal(a.why, w.why);
+		assert_false(w.known);
+		assert_true(w.runner_up && w.runner_up != w.server);
+		hf_engine_where(f->e, farm_fp(k), &v, T0);
+		assert_true(v.known);
+		assert_int_equal(v.server, w.server);
+		assert_int_equal(v.owner, w.owner);
+	}
+	farm_free(f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call),
+		cmocka_unit_test(touch_writes_late), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
+		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(placed_by_another),
+		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,222 @@
+/* The slots as the engine fills and changes them: balance, monotonicity, minimal disruption, weights. Exact where the claim is exact. */
+#include "farm.h"
+
+enum { SLOTS = 65536, T0 = 1000 };
+
+static void owners(struct farm *f, uint16_t *out)
+{
+	for (uint32_t j = 0; j < SLOTS; j++)
+		out[j] = hf_engine_owner(f->e, j);
+}
+
+static bool near(double got, double share, double sigmas)
+{
+	double want = SLOTS * share, off = got - want;
+
+	return off * off <= sigmas * sigmas * want * (1 - share) + 1;
+}
+
+/* Property 1: each share within 1 +- 4.5 sqrt(n/2^k). */
+static void balance(void **state)
+{
+	static const unsigned sizes[] = {1, 2, 3, 10, 64, 100, 1000};
+
+	(void)state;
+	for (unsigned i = 0; i < 6u + farm_full(); i++) {
+		unsigned n = sizes[i];
+		struct farm *f = farm_new(HF_MODE_AUTO, n, 1500, 10, T0);
+
+		for (unsigned s = 0; s < n; s++) {
+			double off = farm_server(f, f->id[s]).slots * (double)n / SLOTS - 1;
+
+			assert_true(off * off <= 4.5 * 4.5 * n / SLOTS);
+		}
+		farm_free(f);
+	}
+}
+
+/* Property 1: the peak of ten equal servers under any names at most 1.05 of the mean, and 1.02 on average. */
+static void peak(void **state)
+{
+	unsigned sets = farm_full() ? 1000 : 40;
+	double sum = 0;
+
+	(void)state;
+	for (unsigned set = 0; set < sets; set++) {
+		struct farm *f = farm_empty(HF_MODE_AUTO, 1500, 10, T0);
+		double most = 0;
+
+		f->n = 10;
+		for (unsigned i = 0; i < 10; i++) {
+			farm_name(f, i, 100);
+			snprintf(f->m[i].name, sizeof f->m[i].name, "n%u-%u", set, i);
+		}
+		assert_int_equal(farm_apply(f, T0), HF_OK);
+		for (unsigned i = 0; i < 10; i++)
+			if (farm_server(f, f->id[i]).slots * 10.0 / SLOTS > most)
+				most = farm_server(f, f->id[i]).slots * 10.0 / SLOTS;
+		assert_true(most <= 1.05);
+		sum += most;
+		farm_free(f);
+	}
+	assert_true(sum / sets <= 1.02 + 0.01 * !farm_full()); /* few sets: a wider mean */
+}
+
+/* Properties 2 and 5: adding moves slots to the new server only, its share of them; removing moves only its own;
+ * its return gives the table back slot for slot, as does a fresh engine. `anew` never set in visit() fails the removal. */
+static void monotone(void **state)
+{
+	static uint16_t before[SLOTS], after[SLOTS];
+	uint64_t seed = 3, digest;
+
+	(void)state;
+	for (unsigned set = 0; set < (farm_full() ? 1000u : 25u); set++) {
+		unsigned n = 1 + (unsigned)(farm_random(&seed) % 40), moved = 0;
+		struct farm *f = farm_new(HF_MODE_AUTO, n, 1500, 10, T0);
+		uint32_t w = 0, own;
+
+		for (unsigned i = 0; i < n; i++) {
+			f->m[i].weight = 1 + (uint32_t)(farm_random(&seed) % 256);
+			snprintf(f->m[i].name, sizeof f->m[i].name, "q%u-%u", set, i);
+			w += f->m[i].weight;
+		}
+		assert_int_equal(farm_apply(f, T0), HF_OK);
+		farm_settle(f, T0);
+		owners(f, before);
+		digest = hf_engine_digest(f->e);
+		farm_name(f, f->n++, 1 + (uint32_t)(farm_random(&seed) % 256));
+		assert_int_equal(farm_apply(f, T0), HF_OK);
+		farm_settle(f, T0);
+		owners(f, after);
+		own = f->m[n].weight;
+		for (uint32_t j = 0; j < SLOTS; j++)
+			if (after[j] != before[j]) {
+				assert_int_equal(after[j], f->id[n]);
+				moved++;
+			}
+		assert_int_equal(moved, farm_server(f, f->id[n]).slots);
+		assert_true(near(moved, own / (double)(w + own), 5));
+		f->n--;
+		assert_int_equal(farm_apply(f, T0), HF_OK);
+		farm_settle(f, T0);
+		owners(f, after);
+		assert_memory_equal(before, after, sizeof before);
+		assert_int_equal(hf_engine_digest(f->e), digest);
+		farm_free(f);
+	}
+}
+
+/* Property 6: shares follow weights (chi-square over 256 servers), weight 0 owns nothing, up only gains, down only loses. */
+static void weights(void **state)
+{
+	static uint16_t before[SLOTS], after[SLOTS];
+	struct farm *f = farm_empty(HF_MODE_AUTO, 1500, 10, T0);
+	double chi = 0, total = 256 * 257 / 2;
+	static const uint32_t path[] = {100, 101, 256, 3, 0, 1, 100};
+
+	(void)state;
+	f->n = 257;
+	for (unsigned i = 0; i < 257; i++)
+		farm_name(f, i, i);
+	assert_int_equal(farm_apply(f, T0), HF_OK);
+	assert_int_equal(farm_server(f, f->id[0]).slots, 0);
+	assert_int_equal(farm_server(f, f->id[0]).state, HF_STATE_DRAIN);
+	for (unsigned i = 1; i < 257; i++) {
+		double want = SLOTS * i / total, got = farm_server(f, f->id[i]).slots;
+
+		assert_true(near(got, i / total, 4.7));
+		chi += (got - want) * (got - want) / want;
+	}
+	assert_true(chi < 378); /* 255 degrees of freedom: p > 1e-6 */
+	for (unsigned i = 0; i + 1 < sizeof path / sizeof path[0]; i++) {
+		uint16_t id = f->id[100];
+
+		owners(f, before);
+		hf_engine_weigh(f->e, id, path[i + 1], T0);
+		farm_settle(f, T0);
+		owners(f, after);
+		for (uint32_t j = 0; j < SLOTS; j++)
+			if (after[j] != before[j])
+				assert_int_equal(path[i + 1] > path[i] ? after[j] : before[j], id);
+	}
+	farm_free(f);
+}
+
+/* Any queued muddle of changes, ticked or not between, ends where a fresh engine starts; a tick's work is bounded. */
+static void muddle(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (unsigned round = 0; round < (farm_full() ? 300u : 15u); round++) {
+		struct farm *f = farm_new(HF_MODE_AUTO, 30, 1500, 10, T0), *g;
+
+		for (unsigned i = 0; i < 60; i++) {
+			uint16_t id = f->id[farm_random(&seed) % 30];
+			unsigned what = (unsigned)(farm_random(&seed) % 5);
+			uint64_t visits = f->e->visits;
+
+			if (what == 0)
+				hf_engine_weigh(f->e, id, (uint32_t)(farm_random(&seed) % 257), T0);
+			else if (what < 4)
+				hf_engine_mark(f->e, id, (enum hf_mark)what, farm_random(&seed) & 1, T0);
+			else
+				hf_engine_tick(f->e, T0);
+			assert_true(f->e->visits - visits <= 4096);
+		}
+		farm_settle(f, T0);
+		assert_false(farm_counts(f).changing);
+		g = farm_empty(HF_MODE_AUTO, 1500, 10, T0);
+		for (unsigned i = 0; i < 30; i++) {
+			struct hf_server_view v = farm_server(f, f->id[i]);
+
+			if (v.state != HF_STATE_UP)
+				continue;
+			strcpy(g->m[g->n].name, v.name);
+			g->m[g->n++].weight = v.weight;
+		}
+		assert_int_equal(farm_apply(g, T0), HF_OK);
+		assert_int_equal(hf_engine_digest(f->e), hf_engine_digest(g->e));
+		farm_free(g);
+		farm_free(f);
+	}
+}
+
+/* Order of lines does not matter, and nobody up means no owner. */
+static void order_and_nobody(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 12, 1500, 10, T0), *g = farm_empty(HF_MODE_AUTO, 1500, 10, T0);
+
+	(void)state;
+	g->n = 12;
+	for (unsigned i = 0; i < 12; i++) {
+		farm_name(g, i, 100);
+		snprintf(g->m[i].name, sizeof g->m[i].name, "s%u", (i * 5 + 7) % 12 + 1);
+	}
+	assert_int_equal(farm_apply(g, T0), HF_OK);
+	assert_int_equal(hf_engine_digest(f->e), hf_engine_digest(g->e));
+	for (unsigned i = 0; i < 12; i++)
+		hf_engine_mark(f->e, f->id[i], HF_MARK_DOWN, true, T0);
+	farm_settle(f, T0);
+	for (uint32_t j = 0; j < SLOTS; j++) {
+		assert_int_equal(hf_engine_owner(f->e, j), 0);
+		assert_int_equal(SLOT_OWNER(slot_word(f->e, j)), 65535);
+	}
+	assert_int_equal(farm_ask(f, 99, HF_LIFE_START, 10, HF_COUNTED, T0).server, 0);
+	for (unsigned i = 0; i < 12; i++)
+		hf_engine_mark(f->e, f->id[i], HF_MARK_DOWN, false, T0);
+	farm_settle(f, T0);
+	assert_int_equal(hf_engine_digest(f->e), hf_engine_digest(g->e));
+	farm_free(f);
+	farm_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(balance), cmocka_unit_test(peak), cmocka_unit_test(monotone), cmocka_unit_test(weights),
+		cmocka_unit_test(muddle), cmocka_unit_test(order_and_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
