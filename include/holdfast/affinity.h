@@ -38,7 +38,8 @@ enum hf_life {
 	                 * where there is none, one is made if the server came from a hint, else nothing is written */
 	HF_LIFE_LINGER, /* an entry that exists becomes uncounted and lives as given; nothing is made */
 	HF_LIFE_OPEN,   /* tables: as START, and one more live flow */
-	HF_LIFE_CLOSE,  /* tables: one live flow less; at 0 the entry lives as given from now, still counted; a tentative one is ended instead */
+	HF_LIFE_CLOSE,  /* tables: one live flow less; at 0 the entry lives as given from now, still counted; with HF_TENTATIVE (this
+	                 * flow proved nothing) a tentative one is ended instead */
 	HF_LIFE_END,    /* the entry is removed */
 };
 enum { HF_COUNTED = 1, HF_TENTATIVE = 2, HF_BOND = 4 /* the key is a user or source */ };

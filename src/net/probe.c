@@ -1,6 +1,6 @@
 /* Probes of all members, each over a socket of its own, so that an answer is never taken for another server's; the front says by its own
  * proof whether the answer is to this probe. Rise and fall count in a row. A pool without probes learns from dials: a server that refused
- * `probe-fall` dials in a row is down, and is then asked by connects until it takes `probe-rise` of them. */
+ * `probe-fall` dials in a row is down, and is then asked by connects until it takes one. */
 #include "probe.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 
 #define ANSWER_MAX 8192   /* octets of an answer that are looked at */
 #define LOOK_MS 250       /* how often dials of workers are judged */
+#define PASSIVE_MS 1000
 
 enum how { HOW_NONE, HOW_CONNECT, HOW_FRONT };
 
@@ -59,11 +60,14 @@ static void mark(struct probe *p, enum hf_mark m, bool on, const char *why)
 		p->pool->rt->name, p->name, *why ? " reason=\"" : "", why, *why ? "\"" : "");
 }
 
+/* A server that is down because of dials is asked every second: its users wait for it. One connect is as good as a dial. */
+static bool waited_for(const struct probe *p) { return p->passive && p->pool->conf->probe == HF_CONF_PROBE_NONE; }
+
 static void good(struct probe *p)
 {
 	p->bad = 0;
 	p->good++;
-	if (p->down && p->good >= p->pool->conf->probe_rise) {
+	if (p->down && (p->good >= p->pool->conf->probe_rise || waited_for(p))) {
 		p->down = p->passive = false;
 		atomic_store(&p->pool->rt->members[p->id].failures, 0);
 		mark(p, HF_MARK_DOWN, false, "");
@@ -116,7 +120,7 @@ static enum how how(const struct probe *p)
 static void again(struct probe *p)
 {
 	stop(p);
-	hf_timer_set(p->timer, p->pool->conf->probe_interval);
+	hf_timer_set(p->timer, waited_for(p) ? PASSIVE_MS : p->pool->conf->probe_interval);
 }
 
 static void verdict(struct probe *p, enum hf_probe_result r, uint32_t busy_ms, const char *why)
@@ -238,7 +242,7 @@ static void look(void *arg)
 		p->good = 0;
 		snprintf(p->pool->rt->members[p->id].last_failure, sizeof p->pool->rt->members[p->id].last_failure, "%u dials failed in a row", n);
 		mark(p, HF_MARK_DOWN, true, "dials failed");
-		hf_timer_set(p->timer, p->pool->conf->probe_interval < 1000 ? p->pool->conf->probe_interval : 1000);
+		hf_timer_set(p->timer, PASSIVE_MS);
 	}
 	hf_timer_set(all->look, LOOK_MS);
 }
