@@ -1,0 +1,237 @@
+/* The commands over a gateway whose workers do not run: what each answers and does. */
+#include "gate.h"
+
+/* The members of an object, in order, as "a b c ". */
+static void assert_keys(const struct hf_json *in, const char *want)
+{
+	char t[512];
+	struct hf_writer w = hf_writer_on(t, sizeof t);
+	struct hf_bytes key;
+	struct hf_json v;
+	size_t at = 0;
+
+	while (hf_json_next(in, &at, &key, &v)) {
+		hf_w_bytes(&w, key);
+		hf_w_u8(&w, ' ');
+	}
+	t[w.n] = 0;
+	assert_string_equal(t, want);
+}
+
+static struct hf_json item(const struct hf_json *in, const char *list, unsigned n)
+{
+	struct hf_json l, v = {0};
+	size_t at = 0;
+
+	assert_true(hf_json_find(in, list, &l));
+	for (unsigned i = 0; i <= n; i++)
+		assert_true(hf_json_next(&l, &at, NULL, &v));
+	return v;
+}
+
+static void status_has_its_fields(void **state)
+{
+	struct gateway g;
+	struct hf_json a, v, l;
+
+	(void)state;
+	gate_open(&g, TWO_POOLS);
+	assert_true(gate_ask(&g, "status", &a));
+	assert_keys(&a, "ok version boot pid uptime_s workers config_file config_generation services pools ");
+	gate_assert_raw(&a, "version", HF_VERSION);
+	gate_assert_raw(&a, "boot", "0000beef");
+	gate_assert_raw(&a, "workers", "1");
+	gate_assert_raw(&a, "config_file", gate_file);
+	gate_assert_raw(&a, "config_generation", "1");
+	v = item(&a, "services", 1);
+	assert_keys(&v, "name protocol pool listen parcels drops ");
+	gate_assert_raw(&v, "name", "b");
+	gate_assert_raw(&v, "protocol", "tide");
+	gate_assert_raw(&v, "pool", "q");
+	gate_assert_raw(&v, "drops", "{}");
+	l = item(&v, "listen", 0);
+	assert_true(hf_bytes_starts(l.raw, HF_LIT("udp://127.0.0.1:")));
+	assert_false(hf_bytes_eq(l.raw, HF_LIT("udp://127.0.0.1:0"))); /* the real port */
+	v = item(&a, "pools", 0);
+	assert_keys(&v, "name affinity hash slots entries exceptions max_entries ");
+	gate_assert_raw(&v, "affinity", "auto");
+	gate_assert_raw(&v, "hash", "carp");
+	gate_assert_raw(&v, "slots", "65536");
+	gate_close(&g);
+}
+
+static void servers_have_their_fields(void **state)
+{
+	struct gateway g;
+	struct hf_json a, v;
+
+	(void)state;
+	gate_open(&g, TWO_POOLS);
+	assert_true(gate_ask(&g, "servers", &a));
+	v = item(&a, "servers", 1);
+	assert_keys(&v, "pool name address transport state weight file_weight sessions cap slots since_s last_failure ");
+	gate_assert_raw(&v, "pool", "p");
+	gate_assert_raw(&v, "name", "s2");
+	gate_assert_raw(&v, "address", "127.0.0.1:7002");
+	gate_assert_raw(&v, "transport", "udp");
+	gate_assert_raw(&v, "state", "up");
+	gate_assert_raw(&v, "weight", "50");
+	gate_assert_raw(&v, "cap", "1"); /* load-factor = 1.5 */
+	gate_assert_raw(&v, "last_failure", "");
+	v = item(&a, "servers", 4);
+	gate_assert_raw(&v, "name", "t1");
+	gate_assert_raw(&v, "pool", "q");
+	gate_close(&g);
+}
+
+/* list.c: a cap of UINT32_MAX is null. */
+static void no_cap_is_null(void **state)
+{
+	struct gateway g;
+	struct hf_json a, v;
+
+	(void)state;
+	gate_open(&g, "[service a]\nprotocol = tide\nlisten = udp://127.0.0.1:0\npool = p\n[pool p]\nload-factor = off\nprobe = none\nserver = s1 127.0.0.1:7001\n");
+	assert_true(gate_ask(&g, "servers", &a));
+	v = item(&a, "servers", 0);
+	gate_assert_raw(&v, "cap", "null");
+	gate_close(&g);
+}
+
+static void where_answers_and_changes_nothing(void **state)
+{
+	struct gateway g;
+	struct hf_json a;
+	struct hf_engine_counts n;
+
+	(void)state;
+	gate_open(&g, ONE_POOL);
+	assert_true(gate_ask(&g, "where wave:x y", &a));
+	assert_keys(&a, "ok pool key fingerprint slot owner server why state expires_s runner_up ");
+	gate_assert_raw(&a, "key", "wave:x y");
+	gate_assert_raw(&a, "why", "home");
+	gate_assert_raw(&a, "state", "up");
+	gate_assert_raw(&a, "expires_s", "null");
+	hf_engine_counts(hf_net_engine(g.net, "p"), &n);
+	assert_int_equal(n.entries, 0);
+	gate_close(&g);
+}
+
+/* An entry is told with its life, and a server that drains keeps it. */
+static void where_tells_of_an_entry(void **state)
+{
+	struct hf_question q = {.life = HF_LIFE_START, .life_s = 100, .flags = HF_COUNTED};
+	struct hf_server_view v;
+	struct hf_engine *e;
+	struct gateway g;
+	struct hf_answer an;
+	struct hf_json a;
+	char line[100];
+
+	(void)state;
+	gate_open(&g, ONE_POOL);
+	e = hf_net_engine(g.net, "p");
+	q.key.fp = hf_fingerprint(g.site.hash_key, HF_LIT("wave"), HF_LIT("x"), 80);
+	hf_engine_choose(e, &q, &an, hf_clock_ms());
+	assert_true(hf_engine_server(e, an.server, &v));
+	snprintf(line, sizeof line, "drain %s", v.name);
+	assert_true(gate_ask(&g, line, &a));
+	assert_true(gate_ask(&g, "where x", &a));
+	gate_assert_raw(&a, "server", v.name);
+	gate_assert_raw(&a, "why", "entry");
+	gate_assert_raw(&a, "state", "drain");
+	assert_true(hf_json_find(&a, "expires_s", &(struct hf_json){0}));
+	gate_close(&g);
+}
+
+static void where_refuses(void **state)
+{
+	struct gateway g;
+
+	(void)state;
+	gate_open(&g, TWO_POOLS "[service c]\nprotocol = reef\nlisten = udp://127.0.0.1:0\npool = r\n[pool r]\nprobe = none\nserver = x 127.0.0.1:7006\n");
+	gate_refused(&g, "where x", "this can be a key of several pools; say --pool with one of: p, q");
+	gate_refused(&g, "where --pool pp x", "no pool 'pp'; nearest: p, q, r");
+	gate_refused(&g, "where user:x", "'user:x' is no key of any pool; a key is written as [KIND:]KEY");
+	gate_refused(&g, "where --pool p user:x", "'user:x' is no key of pool 'p'");
+	gate_refused(&g, "where --pool r x", "'x' is no key of pool 'r'"); /* its front reads none */
+	gate_close(&g);
+}
+
+static void drain_and_weight_take_hold(void **state)
+{
+	struct gateway g;
+	struct hf_json a;
+
+	(void)state;
+	gate_open(&g, TWO_POOLS);
+	assert_true(gate_ask(&g, "drain s1", &a));
+	assert_keys(&a, "ok pool server state weight file_weight ");
+	gate_assert_raw(&a, "state", "drain");
+	assert_true(gate_ask(&g, "drain p/s1", &a)); /* again is no fault */
+	gate_assert_raw(&a, "state", "drain");
+	assert_true(gate_ask(&g, "undrain s1", &a));
+	gate_assert_raw(&a, "state", "up");
+	assert_true(gate_ask(&g, "weight s2 0", &a));
+	gate_assert_raw(&a, "state", "drain");
+	gate_assert_raw(&a, "weight", "0");
+	gate_assert_raw(&a, "file_weight", "50");
+	assert_true(gate_ask(&g, "weight s2 256", &a));
+	gate_assert_raw(&a, "state", "up");
+	gate_assert_raw(&a, "weight", "256");
+	assert_true(gate_ask(&g, "weight s2 file", &a));
+	gate_assert_raw(&a, "weight", "50");
+	assert_true(gate_ask(&g, "drain q/both", &a));
+	gate_assert_raw(&a, "pool", "q");
+	gate_close(&g);
+}
+
+static void names_must_be_known_and_plain(void **state)
+{
+	struct gateway g;
+
+	(void)state;
+	gate_open(&g, TWO_POOLS);
+	gate_refused(&g, "drain both", "'both' stands in several pools; say one of: p/both, q/both");
+	gate_refused(&g, "undrain both", "'both' stands in several pools; say one of: p/both, q/both");
+	gate_refused(&g, "weight both 5", "'both' stands in several pools; say one of: p/both, q/both");
+	gate_refused(&g, "drain s3", "no server 's3'; nearest: s1, s2, t1");
+	gate_refused(&g, "drain q/s1", "no server 's1'; nearest: t1, both");
+	gate_refused(&g, "drain z/s1", "no pool 'z'; nearest: p, q");
+	gate_refused(&g, "weight s1 257", "a weight is a number from 0 to 256, or the word file; got '257' (usage: weight [POOL/]SERVER 0..256|file)");
+	gate_close(&g);
+}
+
+/* A refused reload changes nothing and says every line; a good one counts. A removed server is no name any more. */
+static void reload_is_whole_or_nothing(void **state)
+{
+	static const char gone[] = "[service a]\nprotocol = tide\nlisten = udp://127.0.0.1:0\npool = p\n[pool p]\nload-factor = 1.5\nprobe = none\nserver = s1 127.0.0.1:7001\n";
+	struct gateway g;
+	struct hf_json a, v;
+
+	(void)state;
+	gate_open(&g, ONE_POOL);
+	gate_write(ONE_POOL "server = s4 127.0.0.1:7009\nsirver = s5 127.0.0.1:7009\nload-factor = 77\n");
+	assert_false(gate_ask(&g, "reload", &a));
+	gate_assert_raw(&a, "error", "the configuration was refused; nothing has changed");
+	v = item(&a, "findings", 1);
+	assert_true(hf_bytes_starts(v.raw, hf_bytes_str(gate_file)));
+	assert_int_equal(hf_net_generation(g.net), 1);
+	assert_int_equal(hf_engine_find(hf_net_engine(g.net, "p"), HF_LIT("s4")), HF_NO_SERVER);
+	gate_write(gone);
+	assert_true(gate_ask(&g, "reload", &a));
+	gate_assert_raw(&a, "config_generation", "2");
+	gate_refused(&g, "drain s2", "no server 's2'; nearest: s1");
+	gate_close(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
+		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses),
+		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, gate_dir_up, gate_dir_down);
+}
