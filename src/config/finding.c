@@ -52,9 +52,12 @@ void finding_add(struct finding_to *to, unsigned line, bool error, const char *f
 /* Insertion keeps the order within a line; reports are nearly sorted as they come, one run a pass. */
 void finding_sort(struct finding_to *to)
 {
-	struct hf_finding *a = to->list->list + to->first;
 	unsigned n = to->list->n - to->first, kept = 0;
+	struct hf_finding *a;
 
+	if (!n)
+		return;
+	a = to->list->list + to->first;
 	for (unsigned i = 1; i < n; i++) {
 		struct hf_finding x = a[i];
 		unsigned j = i;
