@@ -3,6 +3,8 @@
 # it is linked with; a target whose file is not there is left out.
 set(hf_fuzz_targets
   "ini       hf_config hf_fronts_all hf_config hf_base"
+  "admin     hf_app hf_base"
+  "json      hf_base"
   "sip_scan  hf_sip hf_base"
   "sip_forms hf_sip hf_base"
   "x224      hf_rdp hf_base"
@@ -15,7 +17,7 @@ foreach(row ${hf_fuzz_targets})
     continue()
   endif()
   add_executable(fuzz_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
-  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp)
+  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/app ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp)
   target_link_libraries(fuzz_${name} PRIVATE ${words})
   if(HF_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
