@@ -236,6 +236,52 @@ static inline void kit_sent_to(struct kit *k, enum hf_to to, const char *addr)
 	assert_true(hf_addr_eq(&k->send.addr, &a));
 }
 
+/* ---- messages ---- */
+
+/* A request of alice's phone 192.0.2.51 (From tag a1), or of whoever the fields say; NULL leaves a field at that. */
+struct kit_request { const char *method, *uri, *via, *from_tag, *to_tag, *call_id, *cseq, *extra; };
+
+static inline const char *kit_request(struct kit_request r)
+{
+	static char buf[4096];
+	int n = snprintf(buf, sizeof buf,
+			 "%s %s SIP/2.0" CRLF "Via: %s" CRLF "Max-Forwards: 70" CRLF "From: <sip:alice@example.com>;tag=%s" CRLF "To: <sip:bob@example.com>%s%s" CRLF
+			 "Call-ID: %s" CRLF "CSeq: %s %s" CRLF "%sContent-Length: 0" CRLF CRLF,
+			 r.method, r.uri ? r.uri : "sip:bob@example.com", r.via ? r.via : "SIP/2.0/UDP 192.0.2.51:5060;branch=z9hG4bK1", r.from_tag ? r.from_tag : "a1",
+			 r.to_tag ? ";tag=" : "", r.to_tag ? r.to_tag : "", r.call_id ? r.call_id : "c1", r.cseq ? r.cseq : "1", r.method, r.extra ? r.extra : "");
+
+	assert_true(n > 0 && (size_t)n < sizeof buf);
+	return buf;
+}
+
+/* The answer to what went out last, as its receiver makes it: all Vias, Record-Routes, From, Call-ID and CSeq come back. */
+static inline const char *kit_answer(struct kit *k, const char *status, const char *to_tag, const char *extra)
+{
+	static char buf[4096];
+	struct hf_writer w = hf_writer_on(buf, sizeof buf - 1);
+	static const char *const kept[] = {"Via:", "v:", "Record-Route:", "From:", "Call-ID:", "CSeq:"};
+
+	hf_w_printf(&w, "SIP/2.0 %s" CRLF, status);
+	for (const char *p = strstr(k->out, CRLF) + 2, *end; (end = strstr(p, CRLF)) != p; p = end + 2)
+		for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
+			if (strncmp(p, kept[i], strlen(kept[i])) == 0)
+				hf_w_mem(&w, p, (size_t)(end - p) + 2);
+	hf_w_printf(&w, "To: <sip:bob@example.com>;tag=%s" CRLF "%sContent-Length: 0" CRLF CRLF, to_tag, extra ? extra : "");
+	assert_false(w.full);
+	buf[w.n] = 0;
+	return buf;
+}
+
+/* The Route header that a Record-Route of what went out gives: "Route: <...>" CRLF. */
+static inline const char *kit_route(struct kit *k, char *buf, size_t cap)
+{
+	const char *p = strstr(k->out, "Record-Route: "), *end = p ? strstr(p, CRLF) : NULL;
+
+	assert_non_null(end);
+	assert_true(snprintf(buf, cap, "%.*s" CRLF, (int)(end - p - 7), p + 7) < (int)cap);
+	return buf;
+}
+
 /* The value of the first header line `name` of what went out, without CRLF, into buf. */
 static inline char *kit_header(struct kit *k, const char *name, char *buf, size_t cap)
 {
