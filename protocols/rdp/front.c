@@ -11,7 +11,7 @@
 #include "x224.h"
 
 #define OPENING_MAX (16384u + X224_MAX) /* octets a client may send behind its request before the host has answered */
-#define LEG_S 10u           /* a second leg of a redirect follows the first within seconds (RULES V7) */
+#define LEG_S 10u           /* a second leg of a redirect follows the first within seconds */
 #define HASH_MODE_S 32u     /* front.h: what a life is cut to in hash mode */
 
 enum phase { OPENING, ASKED, HELD, RELAYED };

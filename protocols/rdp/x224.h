@@ -32,7 +32,7 @@ enum x224_reply x224_read_reply(struct hf_bytes in, size_t *need) HF_MUST_USE;
 
 /* X.224 Disconnect Request (X.224 13.5), references zero, reason not specified: the refusal of a valid request. */
 extern const uint8_t x224_refusal[11];
-/* A request without line that offers TLS, CredSSP and its early authorisation: what a probe sends (RULES example V2). */
+/* A request without line that offers TLS, CredSSP and its early authorisation: what a probe sends. */
 extern const uint8_t x224_probe[19];
 
 #endif

@@ -287,7 +287,7 @@ static void r25_long_names(void **state)
 	free(k);
 }
 
-/* Control octets and empty names are no key; the source decides (rule 19). */
+/* Control octets and empty names are no key; the source decides. */
 static void test_unusable_names(void **state)
 {
 	struct kit *k = kit_new();

@@ -267,7 +267,7 @@ static void test_order(void **state)
 	}
 }
 
-/* What hosts answer (rules 24, 25); fails without any check in x224_read_reply. */
+/* What hosts answer; fails without any check in x224_read_reply. */
 static void test_replies(void **state)
 {
 	static const struct { const char *octets; enum x224_reply is; } rows[] = {
