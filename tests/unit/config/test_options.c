@@ -59,7 +59,7 @@ static void test_values_refused(void **state)
 		{"d", "213503982335d", HF_ERANGE, ""}, {"d", "18446744073709551616ms", HF_ERANGE, ""},
 		{"s", "1", HF_ERANGE, "off | 1k..1g"}, {"s", "2g", HF_ERANGE, "off | 1k..1g"}, {"s", "1kb", HF_EINVAL, "not a size"}, {"s", "17179869184g", HF_ERANGE, "off | 1k..1g"},
 		{"m", "0.999", HF_ERANGE, "off | 1.0..10.0"}, {"m", "10.001", HF_ERANGE, "off | 1.0..10.0"}, {"m", "1.", HF_EINVAL, "not a number"}, {"m", ".5", HF_EINVAL, "not a number"},
-		{"m", "1.5555", HF_EINVAL, "three behind"}, {"m", "1,5", HF_EINVAL, "not a number"}, {"m", "1.5x", HF_EINVAL, "not a number"}, {"m", "99999999999999999999", HF_ERANGE, "1.0..10.0"},
+		{"m", "1.5555", HF_EINVAL, "three behind"}, {"m", "1.0005", HF_EINVAL, "three behind"}, {"m", "1,5", HF_EINVAL, "not a number"}, {"m", "1.5x", HF_EINVAL, "not a number"}, {"m", "99999999999999999999", HF_ERANGE, "1.0..10.0"},
 		{"u", "15", HF_ERANGE, "16..20"}, {"u", "21", HF_ERANGE, "16..20"}, {"u", "0x10", HF_EINVAL, "digits only"}, {"u", "+16", HF_EINVAL, "digits only"},
 		{"u", "18446744073709551632", HF_ERANGE, "16..20"}, {"b", "true", HF_EINVAL, "yes | no"}, {"b", "YES", HF_EINVAL, "yes | no"},
 		{"c", "crap", HF_EINVAL, "carp; did you mean carp?"}, {"c", "ring", HF_EINVAL, "not built yet"}, {"x", "a", HF_ERANGE, "2..4 octets"}, {"x", "abcde", HF_ERANGE, "2..4 octets"},
