@@ -66,10 +66,10 @@ def commands(s, g, phones):
     until("the slots follow the weight", lambda: g.server("pbx2")["slots"] < g.server("pbx1")["slots"] / 5)
     g.ctl("weight", "pbx2", "file")
     equal(g.server("pbx2")["weight"], 100, "weight after `file`")
-    for args in (("drain", "nobody"), ("weight", "nobody", "3"), ("undrain", "pbx/nobody"), ("where", "--pool", "nobody", "x")):
+    for args in (("drain", "nobody"), ("weight", "nobody", "3"), ("undrain", "pbx/nobody"), ("where", "--pool", "nobody", "x"), ("weight", "pbx1", "300")):
         equal(g.run_ctl(*args).returncode, 1, f"exit code of {' '.join(args)}")
         check(g.run_ctl(*args).stderr + g.run_ctl(*args).stdout, "a refusal says why")
-    for args in ((), ("nonsense",), ("drain",), ("weight", "pbx1"), ("weight", "pbx1", "300"), ("--nonsense", "status")):
+    for args in ((), ("nonsense",), ("drain",), ("weight", "pbx1"), ("--nonsense", "status")):
         equal(g.run_ctl(*args).returncode, 2, f"exit code of holdfastctl {' '.join(args)}")
 
 

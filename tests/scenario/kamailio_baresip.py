@@ -81,7 +81,7 @@ def run(s):
         f.write(KAMAILIO)
     other = s.sip_server("pbx2")
     head = s.ini_gateway()
-    ini = lambda *more: head + s.ini_sip([f"kam 127.0.0.1:{port}", *more], "probe = options\nprobe-interval = 500ms\nprobe-rise = 1", "key = user")
+    ini = lambda *more: head + s.ini_sip([f"kam 127.0.0.1:{port}", *more], "probe = options\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-rise = 1")
     kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"udp:127.0.0.1:{port}"])
     g = s.gateway(ini())
     until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]), 10)

@@ -91,7 +91,7 @@ def run(s):
 
     for h in hosts:
         h.ask("set mode=down")
-    g.reload(head + s.ini_rdp(hosts, pool="probe = connect\nprobe-interval = 200ms\nprobe-fall = 1\non-down = move\ndial-limit = 1s"))
+    g.reload(head + s.ini_rdp(hosts, pool="probe = connect\nprobe-interval = 200ms\nprobe-timeout = 200ms\nprobe-fall = 1\non-down = move\ndial-limit = 1s"))
     for h in hosts:
         g.wait_state(h.label, "down")
     got, ended = talk(g, rdp_text.request(b"Cookie: mstshash=newcomer"), wait=5)

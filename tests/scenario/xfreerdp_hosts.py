@@ -10,7 +10,7 @@ TIMEOUT = 120
 def screen(s):
     """an X server of its own -> its DISPLAY"""
     read, write = os.pipe()
-    s.start("xvfb", ["Xvfb", "-displayfd", str(write), "-screen", "0", "800x600x24", "-nolisten", "tcp"], pass_fds=[write])
+    s.start("xvfb", ["Xvfb", "-displayfd", str(write), "-screen", "0", "800x600x24", "-nolisten", "tcp", "-noreset"], pass_fds=[write])
     os.close(write)
     with os.fdopen(read) as f:
         return ":" + f.readline().strip()
@@ -50,7 +50,7 @@ def xrdp(s, display):
     with open(s.path("xrdp.ini"), "w") as f:
         f.write(ini)
     x = s.start("xrdp", ["xrdp", "--nodaemon", "--config", s.path("xrdp.ini")])
-    g = s.gateway(s.ini_gateway("second") + s.ini_rdp([f"xrdp1 127.0.0.1:{port}"], "probe = confirm\nprobe-interval = 500ms\nprobe-rise = 1"), name="second")
+    g = s.gateway(s.ini_gateway("second") + s.ini_rdp([f"xrdp1 127.0.0.1:{port}"], "probe = confirm\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-rise = 1"), name="second")
     until("xrdp confirms a probe", lambda: g.state("xrdp1") == "up" or check(x.alive(), "xrdp ended:", x.text()[-1000:]), 10)
     c = client(s, display, g.at("desktops"), "desktop", "carol")
     shot = s.path("shot.png")
@@ -60,6 +60,7 @@ def xrdp(s, display):
         r = subprocess.run(["identify", "-format", "%k", shot], capture_output=True, text=True, timeout=20)
         return int(r.stdout or 0) if r.returncode == 0 else 0
     until("the login screen of xrdp is on the screen", lambda: colours() > 30 or check(c.alive(), "xfreerdp ended:", c.text()[-1500:]), 20, 0.5)
+    seen = colours()
     keep = os.environ.get("HOLDFAST_SHOTS")
     if keep:
         os.makedirs(keep, exist_ok=True)
@@ -68,7 +69,7 @@ def xrdp(s, display):
     equal((got["server"], got["why"]), ("xrdp1", "bond"), "carol's bond")
     equal(g.server("xrdp1")["sessions"], 1, "sessions of xrdp1")
     c.end(5)
-    print(f"screenshot with {colours()} colours", end="")
+    print(f"screenshot with {seen} colours", end="")
 
 
 def run(s):
