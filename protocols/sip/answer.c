@@ -4,7 +4,7 @@
 #include "inside.h"
 
 static const struct { unsigned status; const char *phrase; } phrases[] = {
-	{200, "OK"}, {400, "Bad Request"}, {403, "Forbidden"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {482, "Loop Detected"},
+	{200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {482, "Loop Detected"},
 	{483, "Too Many Hops"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "Version Not Supported"}, {513, "Message Too Large"},
 };
 

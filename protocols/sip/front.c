@@ -96,13 +96,8 @@ static void to_hop(struct sip_step *s, const struct sip_hop *hop)
 /* A server's request goes outward; one that names ourselves is balanced like a client's. */
 static void outward(struct sip_step *s)
 {
-	struct sip_hop hop;
+	struct sip_hop hop = sip_route_hop(s);
 
-	if (!s->p->trusted) {
-		sip_refuse(s, &(struct sip_refusal){403, NULL, SIP_R_UNPROVED, HF_NONE});
-		return;
-	}
-	hop = sip_route_hop(s);
 	switch (hop.kind) {
 	case SIP_HOP_SELF:
 		s->p->side = SIP_FROM_CLIENT;

@@ -23,7 +23,6 @@
 	X(SPIN,           "loop-detected",    "a request that was here before, unchanged; answered 482") \
 	X(EXTENSION,      "extension",        "Proxy-Require names an extension, answered 420") \
 	X(MANY_ROUTES,    "many-routes",      "more Route values of ours than a dialog has, answered 400") \
-	X(UNPROVED,       "side-unproved",    "its tags say that a server sends, its source says not; answered 403") \
 	X(UNRESOLVED,     "unresolved",       "a server's request whose next hop is a name, answered 503") \
 	X(UNREACHABLE,    "unreachable",      "a server's request whose next hop cannot be sent to from here, answered 503") \
 	X(OWN_ACK,        "own-ack",          "the ACK of an answer of ours") \
@@ -52,9 +51,6 @@ struct sip_keys { unsigned n; uint8_t kind[SIP_KEYS_MAX]; };
 #define SIP_CODES_MAX 16
 struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX]; };
 
-#define SIP_NETS_MAX 16
-struct sip_nets { unsigned n; struct { struct hf_addr addr; unsigned bits; } net[SIP_NETS_MAX]; };
-
 enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
 
 struct sip_conf {
@@ -64,13 +60,12 @@ struct sip_conf {
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options;
 	struct hf_bytes own_names;             /* host names, blanks between */
-	struct sip_nets servers_from;
 	struct sip_codes probe_codes;
 	uint64_t max_message, max_headers, max_header, max_call_id, max_params;
 	struct sip_limits limits;              /* derived from these */
 };
 
-enum { SIP_N_OPTIONS = 16 };
+enum { SIP_N_OPTIONS = 15 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
@@ -84,7 +79,6 @@ struct sip_parcel {
 	struct hf_key key;        /* of the Call-ID; fp 0: not made yet */
 	uint32_t loop;            /* loop hash, as received */
 	enum sip_side side;
-	bool trusted;             /* it comes from a member, an inside listener or `servers-from` */
 	bool strict;              /* the Request-URI is ours and the last Route value takes its place (RFC 3261 16.4) */
 	unsigned own_routes;      /* topmost Route values that are ours */
 	bool has_cookie, from_opener; /* a cookie that holds; From is the opener */
@@ -136,7 +130,6 @@ struct sip_hop {
 struct sip_hop sip_route_hop(struct sip_step *s);
 /* host:port to tell to peers: `advertise`, else the address. In the arena; p == NULL: no room. */
 struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
-bool sip_nets_has(const struct sip_nets *nets, const struct hf_addr *a);
 
 /* ---- keys.c ---- */
 

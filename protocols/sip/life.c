@@ -95,11 +95,12 @@ struct sip_life sip_life_of_request(const struct sip_step *s)
 	return life(s, &in_dialog[m->method_id], m->expires);
 }
 
+/* In hash mode the answer ends what had to be remembered, a call's too. */
 static struct sip_life of_invite_answer(const struct sip_step *s)
 {
 	static const struct row firm = {HF_LIFE_START, HF_COUNTED, SESSION};
 
-	return life(s, s->p->msg.status < 300 ? &firm : &in_dialog[SIP_BYE], 0);
+	return life(s, s->p->msg.status < 300 && !s->ctx->hash_mode ? &firm : &in_dialog[SIP_BYE], 0);
 }
 
 struct sip_life sip_life_of_response(const struct sip_step *s, bool is_opening)

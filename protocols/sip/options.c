@@ -9,7 +9,6 @@
 
 static const char *const options_words[] = {"forward", "answer", NULL};
 
-static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer *why);
 static enum hf_err read_codes(struct hf_bytes text, void *field, struct hf_writer *why);
 
 const struct hf_option sip_options[SIP_N_OPTIONS] = {
@@ -31,8 +30,6 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "What becomes of OPTIONS to the gateway itself: forwarded to a server, so that its answer tells of the pool, or answered here."},
 	{"own-names", HF_OPT_TEXT, LIVE, AT(own_names), .max = 4096, .dflt = "",
 	 .help = "Host names that mean this gateway in Route and Request-URI, blanks between; its addresses and advertised names are known."},
-	{"servers-from", HF_OPT_CUSTOM, LIVE, AT(servers_from), .dflt = "", .read = read_nets,
-	 .help = "Networks (address/bits) whose requests count as a server's, beside the exact addresses of the pool; they may be sent anywhere."},
 	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = 65535, .unit = "octets", .dflt = "65535",
 	 .help = "The longest message."},
 	{"max-headers", HF_OPT_UINT, LIVE, AT(max_headers), .min = 16, .max = 4096, .unit = "lines", .dflt = "256",
@@ -72,37 +69,6 @@ static enum hf_err refuse(struct hf_writer *why, struct hf_bytes word, const cha
 {
 	hf_w_printf(why, "\"%.*s\" is no %s", (int)(word.n < 64 ? word.n : 64), (const char *)word.p, want);
 	return HF_EINVAL;
-}
-
-static bool read_net(struct hf_bytes word, struct hf_addr *addr, unsigned *bits)
-{
-	size_t slash = hf_bytes_find(word, '/');
-	uint64_t n;
-
-	*addr = (struct hf_addr){0};
-	if (hf_addr_read_ip(hf_bytes_sub(word, 0, slash), addr) != HF_OK)
-		return false;
-	n = hf_addr_ip_len(addr) * 8;
-	if (slash < word.n && hf_read_uint(hf_bytes_sub(word, slash + 1, word.n), n, &n) != HF_OK)
-		return false;
-	*bits = (unsigned)n;
-	return true;
-}
-
-static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer *why)
-{
-	struct sip_nets nets = {0};
-	struct hf_bytes word;
-
-	while (word_of(&text, &word)) {
-		if (nets.n == SIP_NETS_MAX)
-			return refuse(why, word, "network that still fits: at most 16 are taken");
-		if (!read_net(word, &nets.net[nets.n].addr, &nets.net[nets.n].bits))
-			return refuse(why, word, "network such as 192.0.2.0/24");
-		nets.n++;
-	}
-	*(struct sip_nets *)field = nets;
-	return HF_OK;
 }
 
 static bool read_range(struct hf_bytes word, uint16_t *lo, uint16_t *hi)

@@ -1,6 +1,7 @@
 /* Which Route values are ours, what their tokens say, which side a request comes from, and where a server's request goes
- * (RFC 3261 16.4, 16.6 steps 6 and 7). A client's octets never choose an address: only what sip_route_hop says of a proved
- * member's request is sent outside the pool. Called by front.c; asks no engine. */
+ * (RFC 3261 16.4, 16.6 steps 6 and 7). Only what sip_route_hop says of a server's request leaves the pool. Anyone who knows
+ * its own dialog can swap From and To, so that the tags say "server": net sends it on only from where a member lives.
+ * Called by front.c; asks no engine. */
 #include "inside.h"
 
 enum { DEFAULT_PORT = 5060 };
@@ -88,19 +89,6 @@ bool sip_is_own(const struct sip_step *s, const struct sip_uri *u)
 	return own_advertised(s, u->host, port) || own_name(s, u);
 }
 
-bool sip_nets_has(const struct sip_nets *nets, const struct hf_addr *a)
-{
-	for (unsigned i = 0; i < nets->n; i++) {
-		const struct hf_addr *net = &nets->net[i].addr;
-		unsigned bits = nets->net[i].bits, whole = bits / 8, rest = bits % 8;
-
-		if (net->family == a->family && memcmp(net->ip, a->ip, whole) == 0 &&
-		    (!rest || (net->ip[whole] ^ a->ip[whole]) >> (8 - rest) == 0))
-			return true;
-	}
-	return false;
-}
-
 /* ---- tokens and our Routes ---- */
 
 /* The user part without a password. */
@@ -164,11 +152,10 @@ void sip_route_look(struct sip_step *s)
 		n = SIP_MAX_ROUTES;
 	while (p->own_routes < n && is_ours(s, &m->route[p->own_routes].uri))
 		p->own_routes++;
-	p->trusted = s->ev->member || s->ev->listener->inside || sip_nets_has(&s->conf->servers_from, &s->ev->source);
 	if (p->has_cookie)
 		p->side = p->from_opener == p->cookie.server_opened ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
 	else
-		p->side = p->trusted ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
+		p->side = s->ev->member || s->ev->listener->inside ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
 }
 
 /* ---- where a server's request goes ---- */
