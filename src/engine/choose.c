@@ -169,7 +169,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 	} else if (!a->server) {
 		reserved = place_new(e, q, bond, rewrites && q->flags & HF_COUNTED, a);
 	}
-	if (!stays && rewrites && a->server) {
+	if (!stays && rewrites && serves(e, a->server)) {
 		x->server = a->server;
 		r = record_of(e, s, x->fp);
 		if (r)
@@ -187,7 +187,7 @@ static void choose_new(struct hf_engine *e, struct shard *s, const struct hf_que
 
 	if (!a->server)
 		reserved = place_new(e, q, bond, wanted && q->flags & HF_COUNTED, a);
-	if (!wanted || !a->server)
+	if (!wanted || !serves(e, a->server)) /* seen under the lock: from here on the id is in use */
 		return;
 	from = lesson_of(q, a);
 	a->full = !make(e, s, a->server, &w, reserved, &from, now_ms);

@@ -320,7 +320,7 @@ static void where_foretells(void **state)
 
 		hf_engine_where(f->e, farm_fp(k), &w, T0);
 		after = farm_counts(f);
-		assert_memory_equal(&before, &after, sizeof before);
+		assert_true(before.entries == after.entries && before.counted == after.counted && before.exceptions == after.exceptions);
 		a = farm_ask(f, farm_fp(k), HF_LIFE_START, 100, HF_COUNTED, T0);
 		assert_int_equal(a.server, w.server);
 		assert_int_equal(a.why, w.why);
