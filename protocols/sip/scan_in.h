@@ -21,7 +21,7 @@ static inline bool sip_is(uint8_t c, unsigned kind) { return (sip_class[c] & kin
 
 struct sip_cur { const uint8_t *p, *end; };
 
-static inline struct sip_cur sip_cur_of(struct hf_bytes b) { return (struct sip_cur){b.p, b.p + b.n}; }
+static inline struct sip_cur sip_cur_of(struct hf_bytes b) { return (struct sip_cur){b.p, b.p ? b.p + b.n : b.p}; }
 static inline void sip_blanks(struct sip_cur *c)
 {
 	while (c->p < c->end && sip_is(*c->p, C_BLANK))

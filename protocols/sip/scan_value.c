@@ -143,9 +143,11 @@ enum sip_more sip_list_next(struct sip_list *l, struct hf_bytes *value)
 			if (!sip_quoted(c))
 				return SIP_BROKEN;
 		} else {
-			c->p = memchr(c->p, '>', (size_t)(c->end - c->p));
-			if (!c->p++)
+			const uint8_t *close = memchr(c->p, '>', (size_t)(c->end - c->p));
+
+			if (!close)
 				return SIP_BROKEN;
+			c->p = close + 1;
 		}
 	}
 	*value = sip_trim(hf_bytes_of(from, (size_t)(c->p - from)));

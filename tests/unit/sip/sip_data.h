@@ -37,13 +37,15 @@ DATA_UNUSED static struct hf_bytes data_read(const char *dir, const char *file)
 	return hf_bytes_of(data_octets, n);
 }
 
+static struct hf_arena data_scan_arena DATA_UNUSED;
+
 DATA_UNUSED static enum sip_fault data_scan(struct hf_bytes raw, bool stream, const struct sip_limits *limits, struct sip_msg *m)
 {
-	static struct hf_arena a;
-
-	hf_arena_init(&a, data_arena, sizeof data_arena);
-	return sip_scan(raw, stream, limits, &a, m);
+	hf_arena_init(&data_scan_arena, data_arena, sizeof data_arena);
+	return sip_scan(raw, stream, limits, &data_scan_arena, m);
 }
+
+DATA_UNUSED static size_t data_arena_used(void) { return data_scan_arena.n; }
 
 /* One row of an expected.tsv (tab separated, no quoting). */
 struct row {

@@ -40,6 +40,7 @@ static void plain(void **state)
 		"Record-Route: <sip:a;lr>, <sip:b;lr>\r\nProxy-Require: one,two\r\n"
 		"Replaces: r@h;to-tag=1;from-tag=2\r\nJoin: j@h\r\nTarget-Dialog: t@h\r\nRefer-To: <sip:c@h>\r\n"
 		"Content-Length: 003\r\n\r\nabcXYZ"), SIP_GOOD);
+	assert_true(data_arena_used() == 0); /* what is not folded is not copied */
 	assert_int_equal(msg.method_id, SIP_INVITE);
 	is(msg.method, "INVITE");
 	is(msg.uri.user, "bob");

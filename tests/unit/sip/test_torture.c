@@ -2,6 +2,8 @@
  * DIR/torture/sip. Each row says what a gateway must do; here the scanner's part of it is judged: the fault, whether it can be
  * answered, whether a stream keeps its framing, and what was read.
  * Breaks when: any check of scan*.c goes; e.g. without the "no empty line" fault the rows no-end and truncated-headers are taken. */
+#include <time.h>
+
 #include "sip_data.h"
 
 /* Rows that are good for the scanner and dropped by the front: by status, by the Via below, by Max-Forwards of an ACK. */
@@ -85,11 +87,14 @@ static void judge(const struct row *r, bool stream, const struct sip_limits *lim
 	struct hf_bytes raw = data_read(r->dir, r->file);
 	char got[16], also[128];
 	const char *wanted = stream ? r->action_stream : r->action_udp;
+	clock_t start = clock();
 	struct sip_msg m;
 
 	if (!strcmp(wanted, "-") || (!stream && raw.n > 65507))
 		return;
 	data_scan(raw, stream, limits, &m);
+	if (clock() - start > CLOCKS_PER_SEC / 100) /* the worst take half a millisecond; what is quadratic takes seconds */
+		fail_msg("%s: more than 10 ms", r->file);
 	action(&m, stream, got);
 	snprintf(also, sizeof also, "%s", r->also_ok);
 	t->rows++;
