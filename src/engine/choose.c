@@ -1,5 +1,5 @@
-/* Deciding: the order hint, refs, entry, placement, and what then becomes of the key's entry. choose, learn and where share it.
- * Any thread. Start and end run under the lock of the key's shard. */
+/* Deciding: the order hint, refs, entry, placement, and what then becomes of the key's entry. choose and learn share it,
+ * and look.c asks the same placement. Any thread. Start and end run under the lock of the key's shard. */
 #include "inside.h"
 
 /* What is done with an entry, as one value; choose and learn both speak it. */
@@ -10,11 +10,6 @@ struct wish {
 };
 
 static bool makes(enum hf_life life) { return life == HF_LIFE_START || life == HF_LIFE_OPEN; }
-
-static struct record *record_of(const struct hf_engine *e, const struct shard *s, uint64_t fp)
-{
-	return e->conf.mode == HF_MODE_TABLE ? records_find(&s->records, fp) : NULL;
-}
 
 static uint32_t longer(uint32_t a, uint32_t b, uint64_t now_ms) { return tick_left(a, now_ms) > tick_left(b, now_ms) ? a : b; }
 
@@ -259,87 +254,4 @@ enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint
 	err = learn_locked(e, s, l, now_ms);
 	spin_unlock(&s->lock);
 	return err;
-}
-
-static uint32_t seconds_left(const struct entry *x, uint64_t now_ms) { return tick_left(x->expiry, now_ms) * (TICK_MS / 1000); }
-
-/* The entry at fp as it stands; nothing is taken out. */
-static bool peek(struct hf_engine *e, struct shard *s, uint64_t fp, struct hf_where *w, uint64_t now_ms)
-{
-	struct record *r;
-	struct entry x;
-	bool found;
-	uint32_t place = entries_seek(&s->t, fp, &found);
-
-	if (!found)
-		return false;
-	x = entry_unpack(&s->t.at[place]);
-	if (ledger_over(e, s, &x, now_ms))
-		return false;
-	r = record_of(e, s, fp);
-	w->known = true;
-	w->expires_s = seconds_left(&x, now_ms);
-	w->flows = r ? r->flows : 0;
-	if (!serves(e, x.server))
-		return false;
-	w->server = x.server;
-	w->why = x.flags & HF_BOND ? HF_WHY_BOND : HF_WHY_ENTRY;
-	return true;
-}
-
-void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms)
-{
-	struct shard *s = shard_of(e, fp);
-	struct place p = {.slot = slot_of(e, fp)};
-	struct placed to;
-
-	memset(w, 0, sizeof *w);
-	w->fp = fp;
-	w->slot = p.slot;
-	w->owner = hf_engine_owner(e, p.slot);
-	spin_lock(&s->lock);
-	if (!peek(e, s, fp, w, now_ms)) {
-		to = place_session(e, &p);
-		w->server = to.server;
-		w->why = to.why;
-	}
-	spin_unlock(&s->lock);
-	p.avoid = &w->server;
-	p.n_avoid = 1;
-	w->runner_up = place_session(e, &p).server;
-}
-
-static void show(const struct hf_engine *e, const struct shard *s, const struct entry *x, struct hf_record *out, uint64_t now_ms)
-{
-	const struct record *r = record_of(e, s, x->fp);
-
-	*out = (struct hf_record){.fp = x->fp, .server = x->server, .flags = x->flags, .expires_s = seconds_left(x, now_ms)};
-	if (!r)
-		return;
-	out->text = hf_bytes_of(r->text, r->text_n);
-	out->flows = r->flows;
-	out->why = (enum hf_why)r->why;
-	out->since_ms = r->since_ms;
-	out->seen_ms = r->seen_ms;
-}
-
-void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf_record *r), void *arg, uint64_t now_ms)
-{
-	bool more = true;
-
-	for (unsigned i = 0; i < e->n_shards && more; i++) {
-		struct shard *s = &e->shard[i];
-
-		spin_lock(&s->lock);
-		for (uint32_t at = 0; s->t.used && at < s->t.places && more; at++) {
-			struct entry x = entry_unpack(&s->t.at[at]);
-			struct hf_record r;
-
-			if (!x.server || ledger_over(e, s, &x, now_ms))
-				continue;
-			show(e, s, &x, &r, now_ms);
-			more = each(arg, &r);
-		}
-		spin_unlock(&s->lock);
-	}
 }

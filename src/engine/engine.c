@@ -1,4 +1,4 @@
-/* Making and ending an engine, its mapping's layout, the sweep, and the views of the whole; see holdfast/engine.h.
+/* Making and ending an engine, its mapping's layout, and the sweep; see holdfast/engine.h.
  * Pure: the mapping is given, the time is given. */
 #include <stdlib.h>
 
@@ -196,41 +196,4 @@ unsigned hf_engine_sweep(struct hf_engine *e, uint64_t now_ms, unsigned n)
 		n -= seen < n ? seen : n;
 	}
 	return gone;
-}
-
-void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
-{
-	memset(c, 0, sizeof *c);
-	c->entries = atomic_load_explicit(&e->entries, memory_order_relaxed);
-	for (unsigned i = 0; i < e->n_shards; i++)
-		c->exceptions += atomic_load_explicit(&e->shard[i].exceptions, memory_order_relaxed);
-	for (uint16_t id = 1; id <= last_id(e); id++)
-		c->counted += LOAD_COUNTED(load_word(e, id));
-	c->max_entries = e->conf.max_entries;
-	c->slots = e->n_slots;
-	c->changing = atomic_load_explicit(&e->changing, memory_order_relaxed);
-}
-
-uint16_t hf_engine_owner(const struct hf_engine *e, uint32_t slot)
-{
-	uint16_t id = slot < e->n_slots ? SLOT_OWNER(slot_word(e, slot)) : NO_OWNER;
-
-	return id == NO_OWNER ? 0 : id;
-}
-
-uint64_t hf_engine_digest(const struct hf_engine *e)
-{
-	static const uint8_t zero[16];
-	struct spin *names = (struct spin *)&e->names_lock;
-	struct hf_sip s;
-
-	hf_sip_init(&s, zero, 2, 4);
-	spin_lock(names);
-	for (uint32_t j = 0; j < e->n_slots; j++) {
-		const char *name = e->name[hf_engine_owner(e, j)]; /* id 0 has no name */
-
-		hf_sip_add(&s, hf_bytes_of(name, strlen(name) + 1));
-	}
-	spin_unlock(names);
-	return hf_sip_end(&s);
 }

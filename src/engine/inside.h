@@ -119,6 +119,11 @@ static inline bool among(const uint16_t *ids, unsigned n, uint16_t id)
 	return false;
 }
 
+static inline struct record *record_of(const struct hf_engine *e, const struct shard *s, uint64_t fp)
+{
+	return e->conf.mode == HF_MODE_TABLE ? records_find(&s->records, fp) : NULL;
+}
+
 /* ---- ledger.c: entries, loads and exceptions change together; callers hold the shard's lock ---- */
 
 /* Adds to a server's counted sessions and entries, and to m; gives the load word from before. */
