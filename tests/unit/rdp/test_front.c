@@ -381,7 +381,7 @@ static void test_overflow(void **state)
 	const struct hf_ask *q = ask_for(k, "192.0.2.51:1", TOKEN("99999999999.15629.0000"));
 
 	(void)state;
-	assert_true(q->hint_addr.family == 0 && q->refs[0].fp == 0 && q->key.fp == fp(k, "source", "192.0.2.51"));
+	assert_true(q->hint_addr.family == 0 && q->refs[0].fp == 0 && q->refs[1].fp == 0 && q->key.fp == fp(k, "source", "192.0.2.51"));
 	forget(k);
 	free(k);
 }
@@ -425,7 +425,7 @@ static void r05_other_lines(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		const struct hf_ask *q = ask_for(k, "192.0.2.51:1", variables[i]);
 
-		assert_true(q->key.fp == fp(k, "source", "192.0.2.51") && !q->hint_addr.family && !q->refs[0].fp);
+		assert_true(q->key.fp == fp(k, "source", "192.0.2.51") && !q->hint_addr.family && !q->refs[0].fp && !q->refs[1].fp);
 		forget(k);
 	}
 	free(k);
@@ -565,6 +565,10 @@ static void test_move(void **state)
 			k->ctx.now_ms += 1; /* counted on while it was dialled */
 		}
 		kit_fail(k);
+		assert_true(kit_act(k, HF_ACT_ASK)->ask.again);
+		kit_down(k, 0);
+		kit_choice(k, 0x33, HF_WHY_FAILOVER);
+		kit_fail(k); /* he does not belong to this one: the next at once */
 		assert_true(kit_act(k, HF_ACT_ASK)->ask.again);
 		kit_choice(k, H2, HF_WHY_FAILOVER);
 		kit_server(k, CONFIRM, false);
