@@ -44,26 +44,43 @@ static void writes_every_kind(void **state)
 	json_free(&j);
 }
 
-/* Values of every length around the growth steps: without the names' part in begin() one of them is cut. The end of the line always fits: json_close. */
+/* Members of every length around the first growth: without the name's part in begin() some of these are cut. */
 static void grows_as_needed(void **state)
 {
-	static uint8_t octets[9000];
+	static uint8_t octets[400];
 
 	(void)state;
 	memset(octets, 0xff, sizeof octets);
-	for (size_t n = 0; n < sizeof octets; n += 7) {
+	for (size_t n = 0; n < sizeof octets; n++) {
 		struct json j = json_new();
 		struct hf_json all, v;
 
 		json_open(&j, JSON_ITEM, '{');
 		json_text(&j, HF_F_NAME, hf_bytes_of(octets, n));
-		json_uint(&j, HF_F_PARCELS, UINT64_MAX);
+		for (unsigned i = 0; i < 400; i++)
+			json_bool(&j, HF_F_CONFIG_GENERATION, true);
 		json_close(&j, '}');
-		hf_w_u8(&j.w, '\n');
 		assert_false(json_failed(&j));
 		assert_int_equal(hf_json_read(hf_writer_view(&j.w), &all), HF_OK);
 		assert_true(hf_json_find(&all, "name", &v));
 		assert_int_equal(v.raw.n, n * 6);
+		json_free(&j);
+	}
+}
+
+/* The end of the line has its place behind the last bracket, wherever the memory ends: the 2 in json_close. */
+static void the_end_of_the_line_fits(void **state)
+{
+	(void)state;
+	for (unsigned depth = 2040; depth < 2060; depth++) {
+		struct json j = json_new();
+
+		for (unsigned i = 0; i < depth; i++)
+			json_open(&j, JSON_ITEM, '[');
+		for (unsigned i = 0; i < depth; i++)
+			json_close(&j, ']');
+		hf_w_u8(&j.w, '\n');
+		assert_false(json_failed(&j));
 		json_free(&j);
 	}
 }
@@ -88,7 +105,8 @@ static void stops_at_its_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_every_kind), cmocka_unit_test(grows_as_needed), cmocka_unit_test(stops_at_its_bound),
+		cmocka_unit_test(writes_every_kind), cmocka_unit_test(grows_as_needed), cmocka_unit_test(the_end_of_the_line_fits),
+		cmocka_unit_test(stops_at_its_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
