@@ -121,6 +121,21 @@ static void folded(void **state)
 	is(msg.event, "");
 }
 
+/* Each compact form (RFC 3261 7.3.3 and the registry) is its header, in either case; the letters of others are not. */
+static void compact(void **state)
+{
+	(void)state;
+	assert_int_equal(scan("INVITE sip:b@h SIP/2.0\r\nV:SIP/2.0/UDP h\r\nF:<sip:a@h>;tag=f\r\nT:<sip:b@h>\r\nI:c\r\nCSEQ:1 INVITE\r\nk:path\r\nX:90;refresher=uas\r\n"
+		"o:presence\r\nR:<sip:r@h>\r\nM:<sip:m@h>\r\nc:application/sdp\r\ne:gzip\r\ns:\r\nu:x\r\nd:x\r\nj:x\r\ny:x\r\na:x\r\nn:x\r\nb:<x>\r\nl:3\r\n\r\n x"
+		"yz"), SIP_GOOD);
+	assert_true(msg.n_vias == 1 && msg.has_path_support && msg.session_expires == 90 && msg.content_length == 3);
+	is(msg.event, "presence");
+	is(msg.refer_to, "<sip:r@h>");
+	is(msg.contact_uri, "sip:m@h");
+	is(msg.from_tag, "f");
+	is(hf_bytes_sub(msg.raw, msg.body, msg.raw.n), " xy"); /* a blank behind the empty line folds nothing */
+}
+
 static void response(void **state)
 {
 	(void)state;
@@ -299,7 +314,7 @@ static void lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain), cmocka_unit_test(folded), cmocka_unit_test(response), cmocka_unit_test(faults), cmocka_unit_test(values),
+		cmocka_unit_test(plain), cmocka_unit_test(folded), cmocka_unit_test(compact), cmocka_unit_test(response), cmocka_unit_test(faults), cmocka_unit_test(values),
 		cmocka_unit_test(seconds), cmocka_unit_test(limits), cmocka_unit_test(lines),
 	};
 
