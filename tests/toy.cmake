@@ -8,5 +8,6 @@ target_link_libraries(hf_toy PUBLIC hf_base)
 add_executable(holdfast-toy ${CMAKE_SOURCE_DIR}/src/app/main/holdfast.c ${hf_toy_dir}/fronts.c)
 target_include_directories(holdfast-toy PRIVATE ${CMAKE_SOURCE_DIR}/protocols)
 target_link_libraries(holdfast-toy PRIVATE hf_app hf_sip hf_rdp hf_toy hf_app)
+set_target_properties(holdfast-toy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
 hf_unit_tests(toy tests/front_toy hf_toy hf_base)

@@ -113,9 +113,15 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->flags = entry_flags(f);
 }
 
-static void opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+static uint32_t linger_s(const struct hf_ctx *ctx)
 {
 	const struct rdp_conf *conf = ctx->conf;
+
+	return ctx->hash_mode ? HASH_MODE_S : (uint32_t)(conf->linger / 1000);
+}
+
+static void opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
 	struct rdp_flow *f = ctx->flow;
 	struct x224_request r;
 	struct rdp_keys k;
@@ -131,7 +137,7 @@ static void opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_act
 		return;
 	}
 	rdp_keys_of(ctx, &r, &ev->source, &k);
-	f->linger_s = ctx->hash_mode ? HASH_MODE_S : (uint32_t)(conf->linger / 1000);
+	f->linger_s = linger_s(ctx);
 	f->by_user = k.by_user;
 	f->leg_fp = k.by_token ? 0 : k.leg.fp;
 	count(acts, k.facts[0]);
@@ -326,13 +332,15 @@ static void wake(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	}
 }
 
-/* The configuration may be gone: all that is needed was kept. What no host has confirmed leaves no bond behind. */
+/* The configuration may be gone, then what it said at the start counts. What no host has confirmed leaves no bond behind. */
 static void end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
 	struct hf_act *a;
 
 	(void)ev;
+	if (ctx->conf)
+		f->linger_s = linger_s(ctx); /* a desktop is open for days; a reload may have changed it */
 	if (f->entry_fp)
 		learn(acts, by_fp(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed ? 0 : HF_TENTATIVE;
 	if (f->alias_fp)

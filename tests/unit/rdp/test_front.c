@@ -657,6 +657,19 @@ static void r50_no_session(void **state)
 
 /* ---- the rest of the contract ---- */
 
+/* The linger in force when a flow ends is what counts, not that of its start. */
+static void test_linger_reloaded(void **state)
+{
+	struct kit *k = kit_new();
+
+	(void)state;
+	kit_session(k, "192.0.2.51:1", USER("alice"), H1, HF_WHY_HOME);
+	k->conf.linger = 7000;
+	kit_end(k);
+	assert_int_equal(learnt(k, fp(k, "user", "alice"))->learn.life_s, 7);
+	free(k);
+}
+
 static void test_hash_mode(void **state)
 {
 	struct kit *k = kit_new();
@@ -781,7 +794,7 @@ int main(void)
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),
 		cmocka_unit_test(test_dial_limit), cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_then_up), cmocka_unit_test(test_move),
 		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
-		cmocka_unit_test(test_hash_mode), cmocka_unit_test(test_probe), cmocka_unit_test(test_key_read), cmocka_unit_test(test_starved),
+		cmocka_unit_test(test_hash_mode), cmocka_unit_test(test_linger_reloaded), cmocka_unit_test(test_probe), cmocka_unit_test(test_key_read), cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_front),
 	};
 
