@@ -118,6 +118,8 @@ void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why);
 bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l);
 /* Splits a line into name and value. False: it is no header. */
 bool sip_raw_line_split(struct hf_bytes raw, struct sip_raw_line *l);
+/* Methods are told apart by case (RFC 3261 7.1). */
+enum sip_method sip_method_of(struct hf_bytes m);
 void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l);
