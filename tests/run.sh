@@ -69,7 +69,7 @@ install_packages() {
 
 packages() {
 	winpr=libwinpr2-dev
-	[ -z "$(apt-cache search --names-only '^libwinpr3-dev$' 2>/dev/null)" ] || winpr=libwinpr3-dev
+	[ -n "$(missing libwinpr3-dev)" ] || winpr=libwinpr3-dev
 	list=$(missing $BUILD_PACKAGES $winpr $TEST_PACKAGES)
 	[ -n "$list" ] || return 0
 	if [ $install = no ]; then

@@ -118,11 +118,11 @@ class Peer(Process):
 
 
 class Gateway(Process):
-    def __init__(self, s, ini, name="gateway", wait=True, **k):
+    def __init__(self, s, ini, name="gateway", wait=True, program=None, **k):
         self.s, self.ini = s, os.path.join(s.dir, f"{name}.ini")
         self.socket = os.path.join(s.dir, f"{name}.sock")
         self.write(ini)
-        super().__init__(s, name, [s.program("HOLDFAST_BIN", "holdfast"), "-c", self.ini], **k)
+        super().__init__(s, name, [program or s.program("HOLDFAST_BIN", "holdfast"), "-c", self.ini], **k)
         self.uris = {}
         if wait:
             self.wait_ready()
