@@ -261,7 +261,7 @@ static enum hf_err open_path(struct admin *a, struct hf_writer *why)
 	umask(mask);
 	if (e != HF_OK)
 		return e;
-	if ((p->user[0] && geteuid() == 0 && chown(p->admin, p->uid, p->gid) < 0) || listen(a->fd, CLIENTS) < 0) {
+	if ((places_change_user(p) && chown(p->admin, p->uid, p->gid) < 0) || listen(a->fd, CLIENTS) < 0) {
 		hf_w_printf(why, "admin-socket: %s: %s", p->admin, strerror(errno));
 		return HF_EIO;
 	}

@@ -37,7 +37,9 @@ struct gateway {
 enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, struct hf_findings *f) HF_MUST_USE;
 /* Makes state-dir and run-dir where they are missing. HF_EIO: `why` names which. */
 enum hf_err places_make(const struct places *p, struct hf_writer *why) HF_MUST_USE;
-/* Becomes places.user, if we are root and one is set. */
+/* Shall we become another user? What we make is then theirs. */
+bool places_change_user(const struct places *p);
+/* Becomes places.user, if so. */
 enum hf_err places_drop_root(const struct places *p, struct hf_writer *why) HF_MUST_USE;
 
 /* secret.c: reads the cluster secret and compares its check value with the one in state-dir. `write`: makes what is missing;

@@ -57,14 +57,14 @@ enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, st
 	return f->errors > before ? HF_EINVAL : HF_OK;
 }
 
-static bool becomes_other(const struct places *p) { return p->user[0] && geteuid() == 0; }
+bool places_change_user(const struct places *p) { return p->user[0] && geteuid() == 0; }
 
 static enum hf_err make_dir(const struct places *p, const char *option, const char *path, struct hf_writer *why)
 {
 	struct stat st;
 
 	if (mkdir(path, 0750) == 0) {
-		if (!becomes_other(p) || chown(path, p->uid, p->gid) == 0)
+		if (!places_change_user(p) || chown(path, p->uid, p->gid) == 0)
 			return HF_OK;
 	} else if (errno == EEXIST && stat(path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
@@ -84,7 +84,7 @@ enum hf_err places_make(const struct places *p, struct hf_writer *why)
 
 enum hf_err places_drop_root(const struct places *p, struct hf_writer *why)
 {
-	if (!becomes_other(p))
+	if (!places_change_user(p))
 		return HF_OK;
 	if (initgroups(p->user, p->gid) == 0 && setgid(p->gid) == 0 && setuid(p->uid) == 0 && (p->uid == 0 || setuid(0) < 0))
 		return HF_OK;

@@ -33,7 +33,7 @@ static enum hf_err check_write(const struct places *p, const char *path, const c
 	if (check_path(p, aside, sizeof aside, ".new"))
 		fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0) {
-		ok = write(fd, value, CHECK_OCTETS) == CHECK_OCTETS && fsync(fd) == 0;
+		ok = write(fd, value, CHECK_OCTETS) == CHECK_OCTETS && fsync(fd) == 0 && (!places_change_user(p) || fchown(fd, p->uid, p->gid) == 0);
 		close(fd);
 	}
 	if (ok && rename(aside, path) == 0)
@@ -80,7 +80,7 @@ static enum hf_err read_secret(const struct places *p, bool write_it, bool accep
 		report_add(f, false, hf_writer_view(why));
 		why->n = 0;
 	}
-	if (e == HF_OK && write_it && p->secret_ours && p->user[0] && geteuid() == 0 && chown(p->secret, p->uid, p->gid) < 0)
+	if (e == HF_OK && write_it && p->secret_ours && places_change_user(p) && chown(p->secret, p->uid, p->gid) < 0)
 		hf_log(HF_LOG_WARN, "event=secret-chown file=%s error=\"%m\"", p->secret); /* only a reload wants to read it again */
 	if (e != HF_OK)
 		return e == HF_EIO ? HF_EIO : HF_EINVAL;
