@@ -1,0 +1,164 @@
+/* From a client's first octet to a host that takes the connection: reading the request, asking, dialling, holding, refusing.
+ * Called by front.c. Knows nothing of what the host says. */
+#include "flow.h"
+
+#include "holdfast/hash.h"
+#include "keys.h"
+#include "reasons.h"
+#include "x224.h"
+
+/* The request in the flow's buffer was found whole before. */
+static void keys_again(struct hf_ctx *ctx, const struct hf_event *ev, struct rdp_keys *k)
+{
+	struct x224_request r;
+	size_t need;
+
+	HF_BUG_ON(x224_read(ev->bytes, &r, &need) != 0);
+	rdp_keys_of(ctx, &r, &ev->source, k);
+}
+
+static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_keys *k, bool again, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct hf_ask *q = &hf_act(acts, HF_ACT_ASK)->ask;
+
+	q->again = again;
+	q->key = k->main;
+	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
+	f->phase = ASKED;
+	if (k->by_token && !again) {
+		q->hint_addr = k->hint;
+		q->hint_why = HF_WHY_TOKEN;
+		if (k->leg.fp) {
+			q->refs[0] = k->token;
+			q->refs[1] = k->leg;
+		}
+	}
+	if (k->by_token || !k->main.fp)
+		return; /* whose entry it is shows only in the answer */
+	f->counted = true;
+	f->asked_fp = k->main.fp;
+	q->life = f->entry_fp ? HF_LIFE_START : HF_LIFE_OPEN; /* one live flow, however often it asks */
+	q->life_s = f->linger_s;
+	q->flags = flow_flags(f);
+}
+
+void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct x224_request r;
+	struct rdp_keys k;
+	size_t need;
+	unsigned bad = x224_read(ev->bytes, &r, &need);
+
+	if (bad == X224_WAIT && !ev->eof) {
+		hf_act(acts, HF_ACT_MORE)->need = need;
+		return;
+	}
+	if (bad) {
+		flow_close(acts, bad == X224_WAIT ? HF_R_CLIENT_CLOSED : bad);
+		return;
+	}
+	rdp_keys_of(ctx, &r, &ev->source, &k);
+	f->linger_s = flow_linger_s(ctx);
+	f->by_user = k.by_user;
+	f->leg_fp = k.by_token ? 0 : k.leg.fp;
+	flow_count(acts, k.facts[0]);
+	flow_count(acts, k.facts[1]);
+	ask(ctx, ev, &k, false, acts);
+}
+
+/* ---- the answer ---- */
+
+/* The user has a session, or may have one, at exactly this host. */
+static bool belongs(enum hf_why why)
+{
+	return why == HF_WHY_BOND || why == HF_WHY_ENTRY || why == HF_WHY_TOKEN || why == HF_WHY_DIALOG;
+}
+
+/* A flow with a token is remembered by the token when that decided, else by what decided instead. A handle's second leg is not
+ * counted: the user's bond, which led to the same host, is. */
+static void remember_token(const struct rdp_keys *k, const struct hf_chosen *c, struct rdp_flow *f, struct hf_acts *acts)
+{
+	bool taken = c->why == HF_WHY_TOKEN || c->why == HF_WHY_DIALOG;
+	struct hf_key key = taken ? k->token : k->main;
+	struct hf_act *a;
+
+	if (f->entry_fp)
+		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
+	else if (k->hint.family && !taken)
+		flow_count(acts, RDP_R_TOKEN_OUTSIDE);
+	f->entry_fp = key.fp;
+	f->counted = !taken || k->hint.family;
+	if (!key.fp)
+		return;
+	a = flow_learn(acts, key, HF_LIFE_OPEN, f);
+	a->learn.server = c->server;
+	a->learn.flags = HF_BOND | HF_TENTATIVE | (f->counted ? HF_COUNTED : 0);
+	a->learn.why = c->why;
+	a->learn.move = f->moved;
+}
+
+void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct hf_act *a;
+	struct rdp_keys k;
+
+	if (!ev->chosen->server) {
+		if (ev->chosen->known && !f->entry_fp)
+			f->entry_fp = f->asked_fp; /* a bond at a host that is off counts this flow all the same */
+		flow_refuse(acts, HF_R_NO_SERVER);
+		return;
+	}
+	if (!f->asked_before) {
+		f->asked_before = true;
+		f->started_ms = ctx->now_ms;
+		f->bound = f->known = belongs(ev->chosen->why);
+	}
+	f->server = ev->chosen->server;
+	f->down_since_ms = ev->chosen->down_ms ? ctx->now_ms - ev->chosen->down_ms : 0;
+	keys_again(ctx, ev, &k);
+	if (k.by_token)
+		remember_token(&k, ev->chosen, f, acts);
+	else
+		f->entry_fp = f->asked_fp;
+	f->sent = (uint32_t)ev->bytes.n;
+	a = hf_act(acts, HF_ACT_SEND);
+	a->send.to = HF_TO_SERVER;
+	a->send.server = f->server;
+}
+
+/* ---- a host that does not take the connection: nothing was sent to it ---- */
+
+void ask_fail(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	struct rdp_flow *f = ctx->flow;
+	uint64_t spent = ctx->now_ms - f->started_ms;
+	uint64_t down_ms = f->down_since_ms ? ctx->now_ms - f->down_since_ms : 0;
+	bool wait = f->bound && down_ms < conf->on_down;
+	struct rdp_keys k;
+
+	if (spent + (wait ? conf->dial_retry : 0) >= conf->dial_limit) {
+		flow_refuse(acts, ev->reason);
+		return;
+	}
+	if (wait) {
+		hf_act(acts, HF_ACT_HOLD)->hold.ms = (uint32_t)conf->dial_retry;
+		f->phase = HELD;
+		return;
+	}
+	f->moved |= f->bound;
+	f->bound = false;
+	keys_again(ctx, ev, &k);
+	ask(ctx, ev, &k, true, acts);
+}
+
+void ask_again(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_keys k;
+
+	keys_again(ctx, ev, &k);
+	ask(ctx, ev, &k, false, acts);
+}

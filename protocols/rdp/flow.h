@@ -1,0 +1,43 @@
+/* A flow of the RDP front: its state, and what the files of its steps share (flow.c, ask.c, session.c).
+ * A flow goes OPENING -> ASKED -> (HELD -> ASKED)* -> RELAYED. The request itself stays in net's buffer and is read again when needed. */
+#ifndef HOLDFAST_RDP_FLOW_H
+#define HOLDFAST_RDP_FLOW_H
+
+#include "holdfast/front.h"
+
+enum phase { OPENING, ASKED, HELD, RELAYED };
+
+struct rdp_flow {
+	uint64_t started_ms;  /* first choice: dial-limit counts from here */
+	uint64_t down_since_ms; /* of the server chosen; 0 = it is not known to be down */
+	uint64_t asked_fp;    /* the key that was asked for with an entry; 0 = none */
+	uint64_t entry_fp;    /* the entry that counts this flow as live; 0 = none */
+	uint64_t alias_fp;    /* the source, as a second name of a user's bond; 0 = none yet */
+	uint64_t leg_fp;      /* what a later leg of a redirect finds this flow by */
+	uint32_t server, linger_s, sent;
+	uint8_t phase;
+	bool asked_before, bound, known, moved, counted, by_user, confirmed;
+};
+_Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");
+
+/* flow.c: acts that several steps use */
+void flow_close(struct hf_acts *acts, unsigned reason);
+void flow_refuse(struct hf_acts *acts, unsigned reason);
+void flow_count(struct hf_acts *acts, unsigned reason); /* a fact; 0 is none */
+struct hf_act *flow_learn(struct hf_acts *acts, struct hf_key key, enum hf_life life, const struct rdp_flow *f);
+unsigned flow_flags(const struct rdp_flow *f);          /* of its entry */
+uint32_t flow_linger_s(const struct hf_ctx *ctx);
+static inline struct hf_key flow_key(uint64_t fp) { return (struct hf_key){.fp = fp}; }
+
+/* ask.c: until a host has taken the connection */
+void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts); /* octets of the client */
+void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
+void ask_fail(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
+void ask_again(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);   /* a hold is over */
+
+/* session.c: from there on */
+void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts); /* octets of the host */
+void session_firm(struct rdp_flow *f, struct hf_acts *acts);
+void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
+
+#endif

@@ -1,0 +1,101 @@
+/* From a host's first octets to the end of a flow: the answer is passed on, the session proves itself, its bonds are settled.
+ * Called by front.c. */
+#include "flow.h"
+
+#include "keys.h"
+#include "reasons.h"
+#include "x224.h"
+
+#define LEG_S 10u /* a second leg of a redirect follows the first within seconds */
+
+static void relay(struct rdp_flow *f, uint32_t mark, struct hf_acts *acts)
+{
+	struct hf_act *a = hf_act(acts, HF_ACT_RELAY);
+
+	a->relay.client_used = f->sent;
+	a->relay.mark = mark;
+	f->phase = RELAYED;
+}
+
+/* The source as a second name of a user's bond, so that a later request without a cookie finds the host. An older bond of the source
+ * stays, unless this user had to leave its host. */
+static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct x224_request none = {0};
+	struct rdp_keys k;
+	struct hf_act *a;
+
+	if (!f->by_user || !f->entry_fp)
+		return;
+	rdp_keys_of(ctx, &none, &ev->source, &k);
+	if (!k.source.fp)
+		return;
+	f->alias_fp = k.source.fp;
+	a = flow_learn(acts, k.source, HF_LIFE_OPEN, f);
+	a->learn.server = f->server;
+	a->learn.flags = HF_BOND | HF_TENTATIVE;
+	a->learn.why = HF_WHY_BOND;
+	a->learn.move = f->moved;
+}
+
+/* Whatever the host says goes on as it came; only a Confirm makes a session of it. */
+void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	struct rdp_flow *f = ctx->flow;
+	size_t need;
+	enum x224_reply r = x224_read_reply(ev->bytes, &need);
+
+	if (ev->eof && ev->bytes.n == 0) {
+		flow_close(acts, HF_R_SERVER_CLOSED);
+		return;
+	}
+	if (r == X224_REPLY_WAIT && !ev->eof) {
+		hf_act(acts, HF_ACT_MORE)->need = need;
+		return;
+	}
+	f->confirmed = r == X224_REPLY_CONFIRM;
+	if (f->confirmed)
+		open_alias(ctx, ev, acts);
+	else
+		flow_count(acts, r == X224_REPLY_NEG_FAILURE ? RDP_R_NEG_FAILURE : RDP_R_NO_CONFIRM);
+	relay(f, f->confirmed ? (uint32_t)conf->firm_after : 0, acts);
+}
+
+/* The session has proved itself: its bonds are no longer the first to go when room is short. */
+void session_firm(struct rdp_flow *f, struct hf_acts *acts)
+{
+	struct hf_act *a;
+
+	if (!f->entry_fp)
+		return;
+	f->known = true;
+	a = flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_TOUCH, f);
+	a->learn.server = f->server;
+	a->learn.flags = flow_flags(f);
+	if (f->alias_fp)
+		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_START, f); /* not TOUCH: it may be a counted bond of its own */
+}
+
+/* The configuration may be gone, then what it said at the start counts. What no host has confirmed leaves no bond behind. */
+void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct hf_act *a;
+
+	(void)ev;
+	if (ctx->conf)
+		f->linger_s = flow_linger_s(ctx); /* a desktop is open for days; a reload may have changed it */
+	if (f->entry_fp)
+		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed ? 0 : HF_TENTATIVE;
+	if (f->alias_fp)
+		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
+	if (!f->leg_fp || !f->confirmed)
+		return;
+	a = flow_learn(acts, flow_key(f->leg_fp), HF_LIFE_START, f);
+	a->learn.server = f->server;
+	a->learn.life_s = LEG_S;
+	a->learn.flags = 0;
+	a->learn.move = true; /* the most recently closed one */
+}
