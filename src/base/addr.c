@@ -87,11 +87,25 @@ enum hf_err hf_addr_read(struct hf_bytes text, uint16_t default_port, struct hf_
 	return HF_OK;
 }
 
+/* Every message carries one: inet_ntop would take its time over printf. */
+static void w_ip4(struct hf_writer *w, const uint8_t ip[4])
+{
+	for (int i = 0; i < 4; i++) {
+		if (i)
+			hf_w_u8(w, '.');
+		hf_w_dec(w, ip[i]);
+	}
+}
+
 void hf_w_ip(struct hf_writer *w, const struct hf_addr *a, bool brackets)
 {
 	char t[INET6_ADDRSTRLEN];
 
-	if (!a->family || !inet_ntop(a->family == 6 ? AF_INET6 : AF_INET, a->ip, t, sizeof t)) {
+	if (a->family == 4) {
+		w_ip4(w, a->ip);
+		return;
+	}
+	if (!a->family || !inet_ntop(AF_INET6, a->ip, t, sizeof t)) {
 		hf_w_str(w, "-");
 		return;
 	}

@@ -31,7 +31,6 @@ struct hf_loop *hf_loop_new(void)
 
 	if (cfg && l) {
 		event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
-		event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER);
 		l->base = event_base_new_with_config(cfg);
 	}
 	if (cfg)
