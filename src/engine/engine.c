@@ -170,7 +170,7 @@ static unsigned sweep_shard(struct hf_engine *e, struct shard *s, uint64_t now_m
 			++*gone;
 			continue;
 		}
-		if (x.server && !tick_left(x.expiry, now_ms)) { /* live flows: before the stamp wraps it is set anew */
+		if (x.server && !tick_left(x.expiry, now_ms)) { /* live flows, which the next engine over the mapping will not know of */
 			x.expiry = tick_of_life(now_ms, UINT32_MAX);
 			ledger_set(e, s, e->sweep_place, &x, false);
 		}

@@ -152,10 +152,10 @@ static enum hf_err assign(const struct hf_engine *e, const struct hf_member_conf
 	for (unsigned i = 0; i < n; i++)
 		ids[i] = find(e, m[i].name);
 	for (unsigned i = 0; i < n; i++)
-		if (!ids[i] && m[i].was.n && !named(m, n, m[i].was)) {
+		if (!ids[i]) {
 			uint16_t id = find(e, m[i].was);
 
-			if (!among(ids, n, id))
+			if (!among(ids, n, id)) /* not listed itself, and not claimed by two */
 				ids[i] = id;
 		}
 	for (unsigned i = 0; i < n; i++) {

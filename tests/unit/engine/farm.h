@@ -146,6 +146,7 @@ __attribute__((unused)) static void farm_check(struct farm *f)
 		const struct entries *t = &e->shard[i].t;
 
 		assert_true(entries_sound(t));
+		assert_true(e->conf.mode != HF_MODE_TABLE || e->shard[i].records.used <= t->used); /* fewer: a former engine's entries */
 		entries += t->used;
 		for (uint32_t at = 0; at < t->places; at++) {
 			struct entry x = entry_unpack(&t->at[at]);

@@ -87,6 +87,11 @@ static void renames(void **state)
 	f->n = 4;
 	assert_int_equal(farm_apply(f, T0), HF_OK);
 	assert_true(f->id[0] == 1 && f->id[3] == 4);
+	strcpy(f->m[0].name, "one");
+	strcpy(f->m[0].was, "s1"); /* two claim s1 now; "more" is somebody already */
+	strcpy(f->m[3].name, "two");
+	assert_int_equal(farm_apply(f, T0), HF_OK);
+	assert_true(f->id[0] == 1 && f->id[3] == 5);
 	farm_check(f);
 	farm_free(g);
 	farm_free(f);
@@ -196,6 +201,7 @@ static void takes_over(void **state)
 	f->e = hf_engine_new(&f->conf, f->mem, T0);
 	assert_true(farm_counts(f).entries == 0 && hf_engine_last_id(f->e) == 0);
 	assert_int_equal(farm_apply(f, T0), HF_OK);
+	farm_check(f);
 	hf_engine_free(f->e);
 	for (size_t i = sizeof(struct region_head) + 64; i + 8 <= f->need; i += 8) {
 		uint64_t r = farm_random(&seed);
@@ -204,6 +210,24 @@ static void takes_over(void **state)
 	}
 	f->e = hf_engine_new(&f->conf, f->mem, T0);
 	assert_int_equal(farm_counts(f).entries, 0);
+	farm_free(f);
+}
+
+/* A bond whose flow outlived its stamp is found by the next engine too, because the sweep stamps it anew. */
+static void takes_over_flows(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 1250, 100, T0);
+	uint64_t later = T0 + 3600000;
+	uint16_t id = farm_ask(f, 5, HF_LIFE_OPEN, 60, HF_COUNTED, T0).server;
+
+	(void)state;
+	assert_int_equal(hf_engine_sweep(f->e, later, 1000), 0);
+	hf_engine_free(f->e);
+	f->e = hf_engine_new(&f->conf, f->mem, later);
+	assert_int_equal(farm_apply(f, later), HF_OK);
+	assert_int_equal(farm_ask(f, 5, HF_LIFE_OPEN, 60, HF_COUNTED, later).server, id);
+	assert_true(farm_server(f, id).sessions == 1);
+	farm_check(f);
 	farm_free(f);
 }
 
@@ -250,7 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids), cmocka_unit_test(renames), cmocka_unit_test(refused_whole), cmocka_unit_test(states),
-		cmocka_unit_test(run_time_weights), cmocka_unit_test(takes_over), cmocka_unit_test(starving),
+		cmocka_unit_test(run_time_weights), cmocka_unit_test(takes_over), cmocka_unit_test(takes_over_flows), cmocka_unit_test(starving),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

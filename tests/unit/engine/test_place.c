@@ -181,10 +181,45 @@ static void max_sessions(void **state)
 		assert_int_equal(placed, 430);
 		assert_int_equal(farm_server(f, f->id[0]).sessions, 10);
 		assert_int_equal(farm_server(f, f->id[1]).cap, 20);
+		if (factor) {
+			assert_int_equal(farm_learn(f, 1, f->id[2], HF_LIFE_START, 100, 0, T0), HF_OK);
+			for (uint64_t k = 0; k < 500; k++) /* s3 alone is left to take sessions: m and W are its own */
+				if (farm_ask(f, farm_fp(k), HF_LIFE_NONE, 0, 0, T0).known && farm_server(f, f->id[2]).sessions > 150)
+					if (farm_ask(f, farm_fp(k), HF_LIFE_NONE, 0, 0, T0).server == f->id[2])
+						(void)farm_learn(f, farm_fp(k), 0, HF_LIFE_END, 0, 0, T0);
+			assert_int_equal(farm_server(f, f->id[2]).sessions, 150);
+			assert_int_equal(farm_server(f, f->id[2]).cap, 189); /* 1.25 * 151 */
+			for (unsigned i = 0; i < 250; i++)
+				assert_int_equal(farm_ask(f, farm_fp(1000 + i), HF_LIFE_START, 100, HF_COUNTED, T0).server, f->id[2]);
+		}
 		assert_int_equal(farm_ask(f, 0, HF_LIFE_NONE, 0, 0, T0).server, HF_NO_SERVER);
 		farm_check(f);
 		farm_free(f);
 	}
+}
+
+/* home under the cap, spill over it, failover when the owner takes nobody. */
+static void whys(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 4, 1000, 100, T0);
+	uint16_t home = hf_engine_owner(f->e, 0), second;
+	struct hf_answer a;
+
+	(void)state;
+	a = farm_ask(f, 1, HF_LIFE_START, 100, HF_COUNTED, T0);
+	assert_true(a.server == home && a.why == HF_WHY_HOME);
+	a = farm_ask(f, 2, HF_LIFE_START, 100, HF_COUNTED, T0); /* caps are 1 each until four are placed */
+	second = a.server;
+	assert_true(second != home && a.why == HF_WHY_SPILL);
+	assert_int_equal(farm_counts(f).exceptions, 1);
+	hf_engine_tune(f->e, 0, HF_FALLBACK_LEAST);
+	hf_engine_mark(f->e, home, HF_MARK_DOWN, true, T0);
+	a = farm_ask(f, 3, HF_LIFE_START, 100, HF_COUNTED, T0);
+	assert_true(a.server == second && a.why == HF_WHY_FAILOVER); /* the same order of runners-up */
+	farm_settle(f, T0);
+	assert_int_equal(hf_engine_owner(f->e, 0), second);
+	farm_check(f);
+	farm_free(f);
 }
 
 /* Uncounted entries fill no cap. */
@@ -220,6 +255,18 @@ static void fallbacks(void **state)
 	for (unsigned i = 0; i < 400; i++)
 		got[farm_ask(f, 0, HF_LIFE_NONE, 0, 0, T0).server]++;
 	assert_true(got[1] == 100 && got[2] == 100 && got[3] == 200);
+	hf_engine_weigh(f->e, 1, 10, T0);
+	hf_engine_weigh(f->e, 2, 20, T0);
+	hf_engine_weigh(f->e, 3, 70, T0);
+	for (unsigned i = 0; i < 100; i++) /* to a whole turn of what went before, then one of these weights */
+		(void)farm_ask(f, 0, HF_LIFE_NONE, 0, 0, T0);
+	memset(got, 0, sizeof got);
+	for (unsigned i = 0; i < 100; i++)
+		got[farm_ask(f, 0, HF_LIFE_NONE, 0, 0, T0).server]++;
+	assert_true(got[1] == 10 && got[2] == 20 && got[3] == 70);
+	hf_engine_weigh(f->e, 1, 100, T0);
+	hf_engine_weigh(f->e, 2, 100, T0);
+	hf_engine_weigh(f->e, 3, 200, T0);
 	hf_engine_tune(f->e, 1500, HF_FALLBACK_LEAST);
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(farm_learn(f, i + 1, i < 2 ? 1 : 3, HF_LIFE_START, 100, HF_COUNTED, T0), HF_OK);
@@ -248,7 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounded_load), cmocka_unit_test(overflow_is_rare), cmocka_unit_test(overflow_spreads),
-		cmocka_unit_test(right_before_the_sweep), cmocka_unit_test(max_sessions), cmocka_unit_test(uncounted), cmocka_unit_test(fallbacks),
+		cmocka_unit_test(right_before_the_sweep), cmocka_unit_test(max_sessions), cmocka_unit_test(whys), cmocka_unit_test(uncounted), cmocka_unit_test(fallbacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,23 @@ static void every_size(void **state)
 	}
 }
 
+/* Where a run reaches the table's end there is no room although max_entries is far: full, and nothing is left of the try. */
+static void no_room(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 1250, 1000, T0);
+	uint64_t fp = ((uint64_t)1 << 60) - 1;
+	struct hf_answer a;
+
+	(void)state;
+	do
+		a = ask(f, fp--, "user:x", HF_LIFE_START, 100, HF_COUNTED, T0);
+	while (!a.full);
+	assert_true(a.server && farm_counts(f).entries == ENTRIES_SLACK + 1 && farm_counts(f).counted == ENTRIES_SLACK + 1);
+	assert_int_equal(f->e->shard[0].records.used, ENTRIES_SLACK + 1);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* More than 255 exceptions in one slot: the count sticks at 255 while they go, is exact again after a change, and answers stay right. */
 static void saturation(void **state)
 {
@@ -189,7 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bond), cmocka_unit_test(tentative_ends), cmocka_unit_test(walks), cmocka_unit_test(weeks),
-		cmocka_unit_test(octets), cmocka_unit_test(every_size), cmocka_unit_test(saturation),
+		cmocka_unit_test(octets), cmocka_unit_test(every_size), cmocka_unit_test(no_room), cmocka_unit_test(saturation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,9 +167,45 @@ static void cap_and_workers(void **state)
 	farm_free(f);
 }
 
+/* Both race for a server's last place: who counted one too many gives it back, or the counts drift within a second of this. */
+static void *racer(void *arg)
+{
+	struct work *w = arg;
+
+	for (unsigned i = 0; i < w->steps; i++) {
+		uint64_t fp = farm_random(&w->seed) >> 4 | 1;
+
+		if (farm_ask(w->f, fp, HF_LIFE_START, 9000, HF_COUNTED, T0).server)
+			w->wrong += farm_learn(w->f, fp, 0, HF_LIFE_END, 0, 0, T0) != HF_OK;
+	}
+	return NULL;
+}
+
+static void last_place(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 1, 0, 100000, T0);
+	struct work w[WORKERS];
+	pthread_t t[WORKERS];
+
+	(void)state;
+	f->m[0].max = 1;
+	assert_int_equal(farm_apply(f, T0), HF_OK);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		w[i] = (struct work){.f = f, .seed = 71 + i, .steps = farm_full() ? 20000000 : 500000};
+		assert_int_equal(pthread_create(&t[i], NULL, racer, &w[i]), 0);
+	}
+	for (unsigned i = 0; i < WORKERS; i++) {
+		pthread_join(t[i], NULL);
+		assert_int_equal(w[i].wrong, 0);
+	}
+	assert_int_equal(farm_server(f, f->id[0]).sessions, 0);
+	farm_check(f);
+	farm_free(f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(cap_and_workers)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(cap_and_workers), cmocka_unit_test(last_place)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
