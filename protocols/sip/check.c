@@ -26,10 +26,13 @@ static bool was_here(const struct sip_step *s, struct hf_bytes head, size_t at)
 
 static bool loops(struct sip_step *s)
 {
-	struct hf_bytes head = hf_bytes_sub(s->p->msg.raw, 0, s->p->msg.head_end);
-	size_t at = s->p->msg.start_end + BRANCH_PARAM;
+	const struct sip_msg *m = &s->p->msg;
+	struct hf_bytes head = hf_bytes_sub(m->raw, 0, m->head_end);
+	size_t at = m->start_end + BRANCH_PARAM;
 	const uint8_t *hit;
 
+	if (m->n_vias <= SIP_MAX_VIAS && !m->via[0].hf.p && !m->via[1].hf.p)
+		return false; /* a client's request, as a rule */
 	while (at < head.n && (hit = memmem(head.p + at, head.n - at, ";hf=", 4))) {
 		at = (size_t)(hit - head.p) + 4;
 		if (was_here(s, head, at))

@@ -162,14 +162,18 @@ void sip_route_look(struct sip_step *s)
 
 struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local)
 {
-	size_t cap = l->advertise.n + 56; /* an IPv6 literal with brackets and a port has 54 */
-	uint8_t *p = hf_arena_alloc(arena, cap);
-	struct hf_writer w = hf_writer_on(p, cap);
-	struct hf_addr a = l->wildcard && local->family ? *local : l->addr;
+	size_t cap = l->advertise.n + 56, scheme = hf_bytes_find(l->uri, '/') + 2; /* an IPv6 literal with brackets and a port has 54 */
+	struct hf_addr a = *local;
 	uint16_t port = 0;
+	struct hf_writer w;
+	uint8_t *p;
 
+	if (!l->advertise.n && !l->wildcard)
+		return hf_bytes_sub(l->uri, scheme, l->uri.n); /* the common case writes nothing */
+	p = hf_arena_alloc(arena, cap);
 	if (!p)
 		return HF_NONE;
+	w = hf_writer_on(p, cap);
 	a.port = l->addr.port;
 	if (!l->advertise.n) {
 		hf_w_addr(&w, &a);
