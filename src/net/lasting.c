@@ -26,7 +26,7 @@ struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_serv
 		return NULL;
 	}
 	memset(rt->counts, 0, net->n_workers * sizeof *rt->counts);
-	strcpy(rt->name, c->name);
+	memcpy(rt->name, c->name, sizeof rt->name);
 	rt->front = c->front;
 	rt->id = (uint16_t)(net->n_services + 1);
 	net->services[net->n_services++] = rt;
@@ -85,7 +85,7 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf_pool *c, s
 	if (list)
 		net->pools = list;
 	if (rt)
-		strcpy(rt->name, c->name);
+		memcpy(rt->name, c->name, sizeof rt->name);
 	if (!list || !rt || !pool_make(net, rt, &e)) {
 		if (rt)
 			pool_free(rt);

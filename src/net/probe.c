@@ -289,7 +289,7 @@ static struct probe *make(struct probes *all, struct pool_rt *rt, const struct s
 	if (!p)
 		return NULL;
 	*p = (struct probe){.all = all, .rt = rt, .id = m->id, .fd = -1, .got = malloc(ANSWER_MAX), .timer = hf_timer_new(all->net->control, due, p), .next = all->list};
-	strcpy(p->name, m->name);
+	memcpy(p->name, m->name, sizeof p->name);
 	if (!p->got || !p->timer) {
 		probe_free(p);
 		return NULL;

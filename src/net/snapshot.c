@@ -1,5 +1,6 @@
 /* Snapshots: all that the configuration decides, found and opened before anything changes, then published whole.
  * Control thread. Readers only read: a published snapshot is never written again. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "inside.h"
@@ -17,7 +18,7 @@ static bool wildcard_of(const struct hf_conf *conf, const struct hf_conf_pool *p
 
 static void name_member(const struct hf_net *net, const char *pool, struct snap_member *m, const char *name, const char *was)
 {
-	strcpy(m->name, name);
+	snprintf(m->name, sizeof m->name, "%s", name);
 	m->hash = hf_server_hash(net->site.hash_key, hf_bytes_str(pool), hf_bytes_str(name));
 	if (was[0])
 		m->was_hash = hf_server_hash(net->site.hash_key, hf_bytes_str(pool), hf_bytes_str(was));
