@@ -106,8 +106,10 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 	struct rdp_keys k;
 
 	if (!ev->chosen->server) {
-		if (ev->chosen->known && !f->entry_fp)
+		if (ev->chosen->known && !f->entry_fp) {
 			f->entry_fp = f->asked_fp; /* a bond at a host that is off counts this flow all the same */
+			f->found = true;
+		}
 		flow_refuse(acts, HF_R_NO_SERVER);
 		return;
 	}
@@ -119,10 +121,12 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 	f->server = ev->chosen->server;
 	f->down_since_ms = ev->chosen->down_ms ? ctx->now_ms - ev->chosen->down_ms : 0;
 	keys_again(ctx, ev, &k);
-	if (k.by_token)
+	if (k.by_token) {
 		remember_token(&k, ev->chosen, f, acts);
-	else
+	} else {
+		f->found |= ev->chosen->known && !f->entry_fp;
 		f->entry_fp = f->asked_fp;
+	}
 	f->sent = (uint32_t)ev->bytes.n;
 	a = hf_act(acts, HF_ACT_SEND);
 	a->send.to = HF_TO_SERVER;

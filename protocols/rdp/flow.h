@@ -16,7 +16,13 @@ struct rdp_flow {
 	uint64_t leg_fp;      /* what a later leg of a redirect finds this flow by */
 	uint32_t server, linger_s, sent;
 	uint8_t phase;
-	bool asked_before, bound, known, moved, counted, by_user, confirmed;
+	bool asked_before;
+	bool found;     /* its entry was there before it */
+	bool bound;     /* to the server chosen, as long as that may come back */
+	bool known;     /* its entry is firm, or not to be made tentative by us */
+	bool moved;     /* it was bound and had to leave */
+	bool counted;   /* its entry is */
+	bool by_user, confirmed;
 };
 _Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");
 

@@ -78,7 +78,8 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_START, f); /* not TOUCH: it may be a counted bond of its own */
 }
 
-/* The configuration may be gone, then what it said at the start counts. What no host has confirmed leaves no bond behind. */
+/* The configuration may be gone, then what it said at the start counts. A bond that this flow made
+ * and no host has confirmed is not left behind; one that it found is, a host that was down does not end it. */
 void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
@@ -88,7 +89,7 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	if (ctx->conf)
 		f->linger_s = flow_linger_s(ctx); /* a desktop is open for days; a reload may have changed it */
 	if (f->entry_fp)
-		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed ? 0 : HF_TENTATIVE;
+		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
 	if (!f->leg_fp || !f->confirmed)

@@ -185,7 +185,7 @@ static void test_end_without_entry(void **state)
 	kit_choice(k, 0, HF_WHY_NONE);
 	refused(k, HF_R_NO_SERVER);
 	kit_end(k);
-	assert_true(k->acts.n == 1 && learnt(k, fp(k, "user", "alice"))->learn.life == HF_LIFE_CLOSE);
+	assert_true(k->acts.n == 1 && learnt(k, fp(k, "user", "alice"))->learn.life == HF_LIFE_CLOSE && learnt(k, fp(k, "user", "alice"))->learn.flags == 0);
 	forget(k);
 	kit_key(k, "user");
 	assert_int_equal(ask_for(k, "192.0.2.51:1", NEG)->key.fp, 0);
@@ -463,6 +463,7 @@ static void r60_next_candidate(void **state)
 	kit_fail(k);
 	a = kit_act(k, HF_ACT_ASK);
 	assert_true(a->ask.again && a->ask.life == HF_LIFE_START && a->ask.flags == (HF_BOND | HF_COUNTED | HF_TENTATIVE));
+	k->chosen.known = true; /* by this flow itself */
 	kit_choice(k, H2, HF_WHY_FAILOVER);
 	assert_int_equal(kit_act(k, HF_ACT_SEND)->send.server, H2);
 	kit_fail(k);
@@ -470,6 +471,7 @@ static void r60_next_candidate(void **state)
 	kit_choice(k, 0, HF_WHY_NONE);
 	refused(k, HF_R_NO_SERVER);
 	kit_end(k);
+	assert_int_equal(learnt(k, fp(k, "user", "alice"))->learn.flags, HF_TENTATIVE);
 	assert_int_equal(learnt(k, fp(k, "user", "alice"))->learn.life, HF_LIFE_CLOSE);
 	forget(k);
 	free(k);
@@ -502,6 +504,7 @@ static void test_hold(void **state)
 
 	(void)state;
 	ask_for(k, "192.0.2.51:1", USER("alice"));
+	k->chosen.known = true;
 	kit_choice(k, H1, HF_WHY_BOND);
 	for (;; dials++) {
 		kit_fail(k);
@@ -521,6 +524,8 @@ static void test_hold(void **state)
 	}
 	assert_int_equal(dials, 10);
 	refused(k, HF_R_DIAL_FAILED);
+	kit_end(k); /* the bond was there before: it stays, firm or not */
+	assert_int_equal(learnt(k, fp(k, "user", "alice"))->learn.flags, 0);
 	forget(k);
 	free(k);
 }
