@@ -121,7 +121,7 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 	bool up = s->to == HF_TO_SERVER;
 	struct hf_bytes base = s->base.p ? s->base : p->ev.bytes;
 	size_t n = udp_compose(w->scratch, LETTER_MAX, base, s->splices, s->n_splices);
-	const struct snap_member *m = up ? snap_by_hash(p->service->pool, s->server) : NULL;
+	const struct snap_member *m = up ? worker_by_hash(w, p->service->pool, s->server) : NULL;
 	struct side *to = &f->side[up ? HF_SERVER : HF_CLIENT];
 
 	if ((up && !m) || (s->to != HF_TO_CLIENT && !up) || (n == 0 && base.n) || !buf_add(&to->out, w->scratch, n, OUT_MAX)) {

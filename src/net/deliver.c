@@ -36,7 +36,7 @@ static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 	const struct snap_member *m = NULL;
 
 	if (a->hint)
-		m = snap_by_hash(pool, a->hint);
+		m = worker_by_hash(p->w, pool, a->hint);
 	else if (a->hint_addr.family)
 		m = snap_by_addr(pool, &a->hint_addr);
 	return m ? m->id : HF_NO_SERVER;
@@ -106,7 +106,7 @@ static void ask(struct parcel *p, const struct hf_act *act)
 	hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->w->now_ms);
 	if (answer.full)
 		drop(p, HF_R_NO_MEMORY);
-	choose(p, snap_by_id(p->service->pool, answer.server), &answer);
+	choose(p, worker_by_id(p->w, p->service->pool, answer.server), &answer);
 }
 
 /* ---- sending ---- */
@@ -125,7 +125,7 @@ static void send_from(struct parcel *p, const struct hf_listener_info *l, const 
 
 static void send_server(struct parcel *p, const struct hf_send *s)
 {
-	const struct snap_member *m = snap_by_hash(p->service->pool, s->server);
+	const struct snap_member *m = worker_by_hash(p->w, p->service->pool, s->server);
 	const struct hf_listener_info *l;
 
 	if (!m) {
@@ -213,7 +213,7 @@ static void send_act(struct parcel *p, const struct hf_act *act)
 
 static void learn(struct parcel *p, const struct hf_act *act)
 {
-	const struct snap_member *m = act->learn.server && p->service ? snap_by_hash(p->service->pool, act->learn.server) : NULL;
+	const struct snap_member *m = act->learn.server && p->service ? worker_by_hash(p->w, p->service->pool, act->learn.server) : NULL;
 	struct hf_lesson l = {.key = act->learn.key, .server = m ? m->id : HF_NO_SERVER, .life = act->learn.life, .life_s = act->learn.life_s,
 		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move};
 
@@ -227,7 +227,7 @@ static void learn(struct parcel *p, const struct hf_act *act)
 
 static void evidence(struct parcel *p, const struct hf_act *act)
 {
-	const struct snap_member *m = p->service ? snap_by_hash(p->service->pool, act->evidence.server) : NULL;
+	const struct snap_member *m = p->service ? worker_by_hash(p->w, p->service->pool, act->evidence.server) : NULL;
 
 	if (!m)
 		return;

@@ -93,9 +93,13 @@ struct hf_snapshot {
 	unsigned n_pools, n_services;
 };
 
+struct worker;
 const struct snap_member *snap_by_hash(const struct snap_pool *p, uint32_t hash);
 const struct snap_member *snap_by_addr(const struct snap_pool *p, const struct hf_addr *a);
 const struct snap_member *snap_by_id(const struct snap_pool *p, uint16_t id);
+/* The same, and in the snapshot that this worker is about to take: the engine, or another worker, may name a server of it already. */
+const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash);
+const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id);
 /* Any member with this address, whatever the port. */
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a);
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
@@ -133,7 +137,6 @@ struct letter {
 	uint16_t service;   /* id, for counting */
 	struct hf_flow_name flow;
 };
-struct worker;
 bool letter_init(struct box *b, size_t cap);
 void letter_fini(struct box *b);
 /* Any thread. False: the box is full; nothing was put in. */

@@ -33,6 +33,33 @@ const struct snap_member *snap_by_addr(const struct snap_pool *p, const struct h
 	return NULL;
 }
 
+/* The pool as it will be when `next` is taken; NULL: nothing waits. Only this worker takes it, so it stays meanwhile. */
+static const struct snap_pool *waiting(const struct worker *w, const struct snap_pool *p)
+{
+	const struct hf_snapshot *s = atomic_load(&w->next);
+
+	for (unsigned i = 0; s && i < s->n_pools; i++)
+		if (s->pools[i].rt == p->rt)
+			return &s->pools[i];
+	return NULL;
+}
+
+const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash)
+{
+	const struct snap_member *m = hash ? snap_by_hash(p, hash) : NULL;
+	const struct snap_pool *next = m || !hash ? NULL : waiting(w, p);
+
+	return next ? snap_by_hash(next, hash) : m;
+}
+
+const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id)
+{
+	const struct snap_member *m = snap_by_id(p, id);
+	const struct snap_pool *next = m || !id ? NULL : waiting(w, p);
+
+	return next ? snap_by_id(next, id) : m;
+}
+
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a)
 {
 	for (unsigned i = 0; i < p->n_members; i++)
