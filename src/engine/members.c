@@ -91,13 +91,15 @@ static void set_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf *c, uint64_t now_ms)
 {
 	struct member *m = &e->member[id];
-	bool fresh = !m->used, renamed = !fresh && !hf_bytes_eq(hf_bytes_str(e->name[id]), c->name);
+	bool fresh = !m->used, back = fresh || m->removed, renamed = !fresh && !hf_bytes_eq(hf_bytes_str(e->name[id]), c->name);
 
-	if (fresh) {
+	if (back) { /* what was said of the server before it was taken out is of another time */
 		m->used = true;
 		m->marks = 0;
 		m->run_weight = HF_WEIGHT_FILE;
+		spin_lock(&e->turn_lock);
 		m->turn = 0;
+		spin_unlock(&e->turn_lock);
 		atomic_store_explicit(&m->since_ms, now_ms, memory_order_relaxed);
 	}
 	if (fresh || renamed)

@@ -39,11 +39,14 @@ static void ids(void **state)
 	farm_settle(f, T0);
 	assert_int_equal(hf_engine_reap(f->e, gone, 8), 0); /* an entry, though not counted, names it */
 	assert_int_equal(farm_ask(f, 5, HF_LIFE_NONE, 0, 0, T0).server, 2);
+	hf_engine_mark(f->e, 2, HF_MARK_OFF, true, T0);
 	farm_name(f, 2, 100);
 	snprintf(f->m[2].name, sizeof f->m[2].name, "s2");
 	f->n = 3;
 	assert_int_equal(farm_apply(f, T0), HF_OK);
 	assert_int_equal(f->id[2], 2);
+	assert_int_equal(farm_server(f, 2).state, HF_STATE_UP); /* marks do not outlive the line */
+	assert_int_equal(farm_ask(f, 5, HF_LIFE_NONE, 0, 0, T0).server, 2);
 	f->n = 2;
 	assert_int_equal(farm_apply(f, T0), HF_OK);
 	farm_settle(f, T0);
