@@ -143,9 +143,12 @@ bool sip_check(struct sip_step *s)
 	sip_route_look(s);
 	for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++)
 		if (checks[i].fails(s)) {
-			struct hf_bytes extra = checks[i].status == 420 ? unsupported(s) : HF_NONE;
+			struct hf_bytes extra = checks[i].status == 420 ? unsupported(s) : HF_LIT("");
 
-			sip_refuse(s, &(struct sip_refusal){checks[i].status, checks[i].phrase, checks[i].reason, extra});
+			if (extra.p)
+				sip_refuse(s, &(struct sip_refusal){checks[i].status, checks[i].phrase, checks[i].reason, extra});
+			else
+				sip_drop(s, HF_R_NO_MEMORY);
 			return false;
 		}
 	return true;

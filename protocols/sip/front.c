@@ -6,7 +6,9 @@
 
 #include "holdfast/hash.h"
 
-enum { NUL_PING_MAX = 4, RETRY_AFTER_S = 10 /* without a server; long enough that a crowd of phones does not come back at once */ };
+enum { NUL_PING_MAX = 4 /* phones send 1 to 4 */ };
+/* Without a server: long enough that a crowd of phones does not come back at once, short enough for a caller. */
+#define RETRY_AFTER HF_LIT("Retry-After: 10\r\n")
 
 /* Octets that keep a NAT binding alive and are no message. */
 static bool is_ping(struct hf_bytes b)
@@ -56,7 +58,7 @@ static void to_server(struct sip_step *s, const struct hf_chosen *c)
 	struct sip_out out = {.server = c->server, .cookie_server = c->server, .transport = c->transport};
 
 	if (!c->server || !c->out) {
-		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, HF_LIT("Retry-After: 10\r\n")});
+		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, RETRY_AFTER});
 		return;
 	}
 	out.out_text = sip_listener_text(arena, c->out, &c->out_addr);

@@ -147,6 +147,8 @@ static void order_of_evidence(void **state)
 	assert_int_equal(k.ask.hint, kit_server(&k, "pbx1"));
 	assert_int_equal(k.ask.hint_why, HF_WHY_COOKIE);
 	assert_int_equal(k.ask.refs[0].fp, 0);
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .to_tag = "b1", .extra = "Replaces: held-1@x;to-tag=t;from-tag=f" CRLF}));
+	assert_int_equal(k.ask.refs[0].fp, 0);
 	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "REFER", .extra = "Join: j@x;from-tag=1;to-tag=2" CRLF "Target-Dialog: t@x;local-tag=1;remote-tag=2" CRLF}));
 	assert_int_equal(k.ask.refs[0].fp, call_fp("j@x"));
 	assert_int_equal(k.ask.refs[1].fp, call_fp("t@x"));
@@ -266,6 +268,8 @@ static void next_hops_of_a_server(void **state)
 	assert_true(kit_says(&k, "Record-Route: <sip:hfd-42"));
 	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "INVITE", .uri = "sip:bob@192.0.2.1", .from_tag = "s1"}));
 	assert_int_equal(k.n_asked, 1);
+	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "INVITE", .uri = "sip:bob@10.0.0.9;maddr=192.0.2.1", .from_tag = "s1"}));
+	assert_int_equal(k.n_asked, 1);
 	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "BYE", .uri = "sip:a@10.0.0.9;maddr=192.0.2.51", .from_tag = "s1", .to_tag = "b1"}));
 	kit_sent_to(&k, HF_TO_NEXT_HOP, PHONE);
 }
@@ -296,6 +300,9 @@ static void notify_before_the_answer(void **state)
 	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "NOTIFY", .uri = "sip:alice@192.0.2.51", .from_tag = "b1", .to_tag = "a1", .extra = route}));
 	assert_non_null(strstr(kit_header(&k, "Record-Route: ", line, sizeof line), cookie));
 	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "NOTIFY", .uri = "sip:alice@192.0.2.51", .from_tag = "b1", .to_tag = "a1"}));
+	assert_non_null(strstr(kit_header(&k, "Record-Route: ", line, sizeof line), cookie));
+	/* and one of the opener itself, inside its dialog */
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "NOTIFY", .to_tag = "b1", .extra = route}));
 	assert_non_null(strstr(kit_header(&k, "Record-Route: ", line, sizeof line), cookie));
 }
 

@@ -218,6 +218,10 @@ static void keep_alives(void **state)
 	assert_int_equal(k.send.to, HF_TO_SOURCE);
 	assert_int_equal(k.out_n, 32);
 	assert_memory_equal(k.out, answer, 32);
+	kit_octets(&k, "192.0.2.51:5060", hf_bytes_of(answer, 32)); /* no request */
+	assert_int_equal(k.n_sent, 0);
+	kit_octets(&k, "192.0.2.51:5060", HF_LIT("\x00\x01\x00\x08\x21\x12\xa4\x42HOLDFASTTEST")); /* it says more than there is */
+	assert_int_equal(k.n_sent, 0);
 	kit_octets(&k, "192.0.2.51:5060", hf_bytes_of(stun, 19));
 	assert_int_equal(k.reason, SIP_R_GARBAGE);
 	assert_int_equal(k.n_sent, 0);

@@ -185,6 +185,15 @@ static void a_failure_to_send(void **state)
 	assert_int_equal(acts.a[0].kind, HF_ACT_DROP);
 }
 
+/* What went out is what goes out with room, or an answer of the same status that tells as much of the source (a lean one, say);
+ * 513 is what the scanner's want of room becomes. */
+static bool same_message(const char *whole)
+{
+	if (strcmp(whole, k.out) == 0 || strncmp(k.out, "SIP/2.0 513", 11) == 0)
+		return true;
+	return strncmp(k.out, "SIP/2.0 ", 8) == 0 && strncmp(whole, k.out, 11) == 0 && (strstr(whole, "received=") != NULL) == (strstr(k.out, "received=") != NULL);
+}
+
 /* Every allocation failing once, for all kinds of messages: no crash, and an end with a reason or a whole message. */
 static void every_allocation_failing(void **state)
 {
@@ -200,7 +209,7 @@ static void every_allocation_failing(void **state)
 	strcpy(kept[n++], kit_request((struct kit_request){.method = "INVITE", .via = "SIP/2.0/UDP h;rport;branch=z9hG4bK1", .extra = "Replaces: x;to-tag=1;from-tag=2" CRLF "Route: <sip:192.0.2.1;lr>" CRLF}));
 	strcpy(kept[n++], kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .extra = route}));
 	strcpy(kept[n++], kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path" CRLF}));
-	strcpy(kept[n++], kit_request((struct kit_request){.method = "INVITE", .uri = "sips:b@b", .extra = "User-Agent: something long enough" CRLF}));
+	strcpy(kept[n++], kit_request((struct kit_request){.method = "INVITE", .uri = "sips:b@b", .via = "SIP/2.0/UDP h;rport;branch=z9hG4bK1", .extra = "User-Agent: something long enough" CRLF}));
 	strcpy(kept[n++], kit_request((struct kit_request){.method = "INVITE", .extra = "Proxy-Require: foo" CRLF "User-Agent: something long enough" CRLF}));
 	strcpy(kept[n++], kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .uri = "sip:x;lr", .extra = "Subject: folded\r\n here" CRLF "Route: <sip:192.0.2.1;lr>,\r\n <sip:p>" CRLF}));
 	for (unsigned i = 0; i < n; i++)
@@ -215,7 +224,7 @@ static void every_allocation_failing(void **state)
 				kit_feed(&k, from ? "192.0.2.101:5060" : PHONE, kept[i]);
 				failed = k.arena.fail_at == 0;
 				k.arena.fail_at = 0;
-				if (k.n_sent && k.send.to == HF_TO_SERVER && strcmp(whole, k.out) != 0)
+				if (k.n_sent && !same_message(whole))
 					fail_msg("message %u, allocation %ld: changed by it:\n%s", i, at, k.out);
 				if (!failed)
 					break;
