@@ -291,4 +291,4 @@ class Scenario:
         for c in self.children:
             text = c.text()
             if text.strip():
-                print(f"---- {c.name} ({c.log}), the last lines\n{text[-4000:]}", flush=True)
+                print(f"---- {c.name} ({c.log}), the last lines\n{text[-2000:]}", flush=True)
