@@ -1,0 +1,86 @@
+/* Keyed hashes of pieces, and tags under the sign keys; see sign.h. Knows no form. */
+#include "sign.h"
+
+/* ---- hashing ---- */
+
+void sip_mix_init(struct sip_mix *m, const uint8_t key[16], int c, int d)
+{
+	m->n = 0;
+	m->spilt = false;
+	m->key = key;
+	m->c = c;
+	m->d = d;
+}
+
+void sip_mix_add(struct sip_mix *m, struct hf_bytes b)
+{
+	if (!m->spilt && b.n <= sizeof m->buf - m->n) {
+		if (b.n)
+			memcpy(m->buf + m->n, b.p, b.n);
+		m->n += b.n;
+		return;
+	}
+	if (!m->spilt) {
+		m->spilt = true;
+		hf_sip_init(&m->s, m->key, m->c, m->d);
+		hf_sip_add(&m->s, hf_bytes_of(m->buf, m->n));
+	}
+	hf_sip_add(&m->s, b);
+}
+
+void sip_mix_lp(struct sip_mix *m, struct hf_bytes b)
+{
+	uint8_t n[2];
+
+	hf_put16(n, (uint16_t)b.n);
+	sip_mix_add(m, hf_bytes_of(n, 2));
+	sip_mix_add(m, b);
+}
+
+uint64_t sip_mix_end(struct sip_mix *m)
+{
+	struct hf_bytes whole = {m->buf, m->n};
+
+	if (m->spilt)
+		return hf_sip_end(&m->s);
+	return m->c == 1 ? hf_sip13(m->key, whole) : hf_sip24(m->key, whole);
+}
+
+/* ---- keys and tags ---- */
+
+uint8_t sip_key_id(const uint8_t key[16]) { return (uint8_t)(hf_sip24(key, HF_LIT("id")) >> 56); }
+
+static uint64_t tag_of(const uint8_t key[16], const struct sip_cover *c)
+{
+	struct sip_mix m;
+
+	sip_mix_init(&m, key, 2, 4);
+	sip_mix_add(&m, c->label);
+	sip_mix_add(&m, c->raw);
+	sip_mix_add(&m, c->plain);
+	for (unsigned i = 0; i < c->n_lp; i++)
+		sip_mix_lp(&m, c->lp[i]);
+	return sip_mix_end(&m);
+}
+
+bool sip_tag_holds(const struct hf_site *site, uint8_t id, const uint8_t tag[SIP_TAG], const struct sip_cover *c)
+{
+	for (unsigned i = 0; i < site->n_sign; i++) {
+		uint8_t want[SIP_TAG];
+
+		if (sip_key_id(site->sign[i]) != id)
+			continue;
+		hf_put64(want, tag_of(site->sign[i], c));
+		if (hf_bytes_same_secret(hf_bytes_of(want, SIP_TAG), hf_bytes_of(tag, SIP_TAG)))
+			return true;
+	}
+	return false;
+}
+
+void sip_seal(const struct hf_site *site, struct hf_writer *raw, struct sip_cover *c, struct hf_writer *out)
+{
+	c->raw = hf_writer_view(raw);
+	hf_w_u64(raw, tag_of(site->sign[0], c));
+	HF_BUG_ON(raw->full);
+	hf_w_b32(out, hf_writer_view(raw));
+}
