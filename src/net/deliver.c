@@ -227,14 +227,17 @@ static void learn(struct parcel *p, const struct hf_act *act)
 
 static void evidence(struct parcel *p, const struct hf_act *act)
 {
-	const struct snap_member *m = p->service ? worker_by_hash(p->w, p->service->pool, act->evidence.server) : NULL;
+	const struct snap_member *m = p->service ? snap_by_hash(p->service->pool, act->evidence.server) : NULL;
+	struct member_rt *rt = m ? &p->service->pool->rt->members[m->id] : NULL;
 
 	if (!m)
 		return;
-	if (act->evidence.what == HF_EVIDENCE_OK)
-		atomic_store_explicit(&p->service->pool->rt->members[m->id].failures, 0, memory_order_relaxed);
+	if (act->evidence.what == HF_EVIDENCE_BUSY)
+		atomic_store_explicit(&rt->busy_until_ms, p->w->now_ms + act->evidence.ms, memory_order_relaxed);
+	else if (act->evidence.what == HF_EVIDENCE_OK)
+		atomic_store_explicit(&rt->failures, 0, memory_order_relaxed);
 	else
-		atomic_fetch_add_explicit(&p->service->pool->rt->members[m->id].failures, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&rt->failures, 1, memory_order_relaxed);
 }
 
 /* ---- the rest ---- */

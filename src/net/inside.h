@@ -30,6 +30,7 @@ struct service_rt {
 
 struct member_rt { /* control thread, but for `failures` */
 	_Atomic uint32_t failures;  /* dials that failed in a row: told by workers, judged by the control thread */
+	_Atomic uint64_t busy_until_ms; /* it asked for no new sessions until then: likewise; 0 = it did not */
 	char last_failure[64];
 };
 

@@ -227,22 +227,40 @@ static void due(void *arg)
 		hf_timer_set(p->timer, p->pool->conf->probe_interval);
 }
 
-/* ---- what dials of workers say ---- */
+/* ---- what workers saw ---- */
+
+static void look_at_dials(struct probe *p)
+{
+	struct member_rt *m = &p->rt->members[p->id];
+	unsigned n = atomic_load_explicit(&m->failures, memory_order_relaxed);
+
+	if (p->pool->conf->probe != HF_CONF_PROBE_NONE || p->down || n < p->pool->conf->probe_fall)
+		return;
+	p->down = p->passive = true;
+	p->good = 0;
+	snprintf(m->last_failure, sizeof m->last_failure, "%u dials failed in a row", n);
+	mark(p, HF_MARK_DOWN, true, "dials failed");
+	hf_timer_set(p->timer, PASSIVE_MS);
+}
+
+/* A 503 with Retry-After and its like: no new sessions for that time, whatever probes say meanwhile. */
+static void look_at_busy(struct probe *p)
+{
+	uint64_t now = hf_clock_ms(), until = atomic_exchange_explicit(&p->rt->members[p->id].busy_until_ms, 0, memory_order_relaxed);
+
+	if (until > now)
+		set_busy(p, true, (uint32_t)(until - now));
+	else if (p->busy && p->busy_until_ms && p->busy_until_ms <= now)
+		set_busy(p, false, 0);
+}
 
 static void look(void *arg)
 {
 	struct probes *all = arg;
 
 	for (struct probe *p = all->list; p; p = p->next) {
-		unsigned n = atomic_load_explicit(&p->pool->rt->members[p->id].failures, memory_order_relaxed);
-
-		if (p->pool->conf->probe != HF_CONF_PROBE_NONE || p->down || n < p->pool->conf->probe_fall)
-			continue;
-		p->down = p->passive = true;
-		p->good = 0;
-		snprintf(p->pool->rt->members[p->id].last_failure, sizeof p->pool->rt->members[p->id].last_failure, "%u dials failed in a row", n);
-		mark(p, HF_MARK_DOWN, true, "dials failed");
-		hf_timer_set(p->timer, PASSIVE_MS);
+		look_at_dials(p);
+		look_at_busy(p);
 	}
 	hf_timer_set(all->look, LOOK_MS);
 }
@@ -329,8 +347,8 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 		p->down = false;
 		mark(p, HF_MARK_DOWN, false, "no longer probed");
 	}
-	if (pool->conf->probe != HF_CONF_PROBE_FRONT && p->busy)
-		set_busy(p, false, 0);
+	if (pool->conf->probe != HF_CONF_PROBE_FRONT && p->busy && !p->busy_until_ms)
+		set_busy(p, false, 0); /* nobody would ever say that it is ready again */
 }
 
 void probes_apply(struct probes *all)

@@ -50,6 +50,10 @@ static enum hf_err fill_pool(struct hf_net *net, const struct hf_conf *conf, str
 	uint32_t size = 16;
 
 	p->cap_members = c->n_servers + (before ? before->n_members : 0);
+	if (p->cap_members > HF_SERVERS_MAX) {
+		hf_w_printf(why, "pool %s: %u servers, those that left and still hold sessions among them; it may have %u", c->name, p->cap_members, HF_SERVERS_MAX);
+		return HF_EFULL;
+	}
 	while (size < 4 * p->cap_members)
 		size *= 2;
 	p->mask = size - 1;
