@@ -35,10 +35,12 @@ static void balance(void **state)
 	}
 }
 
-/* Property 1: the peak of ten equal servers under any names at most 1.05 of the mean, and 1.02 on average. */
+/* Property 1: over sets of names the peak of ten equal servers is at most 1.02 of the mean on average, and one set in a hundred at most
+ * stands above 1.04. A single set has no hard limit: shares spread by 1.17 % each, so 1.05 is 4.3 sigma (one of these thousand has 1.056). */
 static void peak(void **state)
 {
 	unsigned sets = farm_full() ? 1000 : 40;
+	unsigned high = 0;
 	double sum = 0;
 
 	(void)state;
@@ -55,10 +57,12 @@ static void peak(void **state)
 		for (unsigned i = 0; i < 10; i++)
 			if (farm_server(f, f->id[i]).slots * 10.0 / SLOTS > most)
 				most = farm_server(f, f->id[i]).slots * 10.0 / SLOTS;
-		assert_true(most <= 1.05);
+		assert_true(most <= 1.06);
+		high += most > 1.04;
 		sum += most;
 		farm_free(f);
 	}
+	assert_true(high * 100 <= sets);
 	assert_true(sum / sets <= 1.02 + 0.01 * !farm_full()); /* few sets: a wider mean */
 }
 
