@@ -83,8 +83,8 @@ struct hf_chosen {
 	enum hf_state state;
 	bool known;          /* the key had an entry */
 	uint64_t down_ms;    /* for how long the server has been down; 0 when it is not */
-	const struct hf_listener_info *out; /* the listener whose socket sends (datagrams); NULL on flows */
-	struct hf_addr out_addr;            /* the address it leaves from */
+	const struct hf_listener_info *out; /* parcels: the listener whose socket sends, or (streams) that takes what comes back; NULL on relayed flows */
+	struct hf_addr out_addr;            /* the address it leaves from, the port that we are reached at */
 };
 
 struct hf_flow_name { /* how octets on the wire or a letter name a flow: never a pointer */
@@ -100,7 +100,9 @@ struct hf_event {
 	const struct hf_listener_info *listener;
 	struct hf_addr source;  /* of the datagram or the client */
 	struct hf_addr local;   /* where it arrived */
-	uint32_t member;        /* datagrams: the member whose exact address and port is the source, or 0 */
+	enum hf_transport transport; /* what it came over */
+	uint32_t member;        /* parcels: the member whose exact address and port is the source, or to which we dialled this connection; or 0 */
+	bool from_servers;      /* it came from where servers are: a member, an inside listener, or `servers-from` */
 	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed */
 	unsigned reason;        /* FAIL, END */
 	struct hf_flow_name flow_name; /* events of a flow: its name */
@@ -111,6 +113,7 @@ struct hf_event {
 
 enum hf_act_kind {
 	HF_ACT_MORE,     /* flows: call again when at least `need` octets of that side are there */
+	HF_ACT_TOOK,     /* framed flows: the parcel is the first `need` octets; the step is called again with what is behind them */
 	HF_ACT_ASK,      /* ask the engine; the last act of a step; CHOICE follows at once */
 	HF_ACT_SEND,
 	HF_ACT_HOLD,     /* keep this parcel (a flow: wait), WAKE in ms */
@@ -140,9 +143,11 @@ struct hf_ask {
 enum hf_to {
 	HF_TO_SERVER,   /* the member `server`; on flows: dialled if there is no server side yet */
 	HF_TO_CLIENT,   /* flows: the client */
-	HF_TO_SOURCE,   /* datagrams: back where it came from, from where it arrived */
-	HF_TO_RETURN,   /* a return address that we signed: from listener `listener` to `addr` */
-	HF_TO_NEXT_HOP, /* datagrams of a member (ev.member, or proved by our tag): to the address that its request names; never to ourselves */
+	HF_TO_SOURCE,   /* parcels: back where it came from, from where it arrived; on a connection: over it */
+	HF_TO_RETURN,   /* a return address that we signed: over the connection `flow` if it has a generation and is there, else from
+	                 * listener `listener` to `addr` over `transport` (port 0: nowhere) */
+	HF_TO_NEXT_HOP, /* parcels of a member (ev.member, or proved by our tag): to the address that its request names, over
+	                 * `transport`; never to ourselves */
 	HF_TO_FLOW,     /* the client side of the flow `flow`, on whatever worker */
 };
 
@@ -158,6 +163,7 @@ struct hf_send {
 	uint32_t server;      /* TO_SERVER */
 	uint32_t listener;    /* RETURN: its hash. SERVER, NEXT_HOP: 0 = net's choice, as told in hf_chosen.out / out_for */
 	struct hf_addr addr;  /* RETURN, NEXT_HOP */
+	enum hf_transport transport; /* RETURN, NEXT_HOP */
 	struct hf_addr local; /* RETURN: from this address (wildcard listeners); family 0: any */
 	struct hf_flow_name flow;
 	struct hf_bytes base; /* p == NULL: the event's octets */
@@ -223,6 +229,7 @@ struct hf_front {
 	const char *name;        /* as in `protocol = NAME` */
 	unsigned transports;     /* HF_TRANSPORT_BIT of what may stand in `listen` and `server` */
 	enum hf_transport server_transport; /* of a `server` line that names none */
+	bool framed;             /* connections carry messages: each is a parcel of its own, for any server; net keeps connections to servers */
 	uint16_t port;           /* of a `server` line that names none */
 	bool datagrams;          /* unused octets of a datagram are the end of it */
 	size_t max_opening;      /* flows: octets buffered a side before RELAY */
