@@ -76,7 +76,7 @@ void conn_acceptable(void *arg, unsigned what)
 		int fd = accept4(l->socks->fd[w->index], (struct sockaddr *)&ss, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			if (sock_want(errno))
 				pause_accepting(l);
 			return;
 		}

@@ -86,19 +86,20 @@ static void run(struct flow *f, struct hf_event *ev)
 
 void conn_step(struct flow *f, struct hf_event *ev)
 {
+	unsigned failed;
+
 	if (!service_of(f))
 		f->end = HF_R_SERVICE_REMOVED;
 	else
 		run(f, ev);
-	while (f->failed && !f->end) { /* a dial that failed at once */
-		unsigned reason = f->failed;
-
-		f->failed = 0;
-		dial_failed(f, reason);
-		return;
-	}
+	failed = f->failed;
+	f->failed = 0;
 	if (f->end)
 		finish(f);
+	else if (failed) /* a dial, at once */
+		dial_failed(f, failed);
+	else if (f->phase == PHASE_RELAY)
+		pump_go_on(f);
 	else
 		conn_watch(f);
 }
@@ -129,7 +130,8 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 		return;
 	}
 	if (up && to->fd < 0) {
-		dial_start(f, m, p->service->pool->conf->dial_timeout);
+		if (!f->failed)
+			dial_start(f, m, p->service->pool->conf->dial_timeout);
 		return;
 	}
 	f->told |= !up;
@@ -166,10 +168,7 @@ bool conn_deliver(struct worker *w, const struct hf_flow_name *name, struct hf_b
 	if (!f || name->boot != w->net->site.boot || f->phase == PHASE_CLOSING || !buf_add(&c->out, bytes.p, bytes.n, OUT_MAX))
 		return false;
 	f->told = true;
-	if (conn_drain(c) != HF_OK && !f->busy) {
-		conn_close(f, HF_R_CLIENT_ERROR);
-		return false;
-	}
+	(void)conn_drain(c); /* a client that is gone ends its flow by an event of its own: another flow's step may be running, in our arena */
 	if (!f->busy)
 		conn_watch(f);
 	return true;
@@ -212,13 +211,14 @@ static bool gather(struct flow *f, struct side *s)
 	return true;
 }
 
-static void discard(struct flow *f)
+/* What a client still says to a flow that is ending: unread octets would make a reset of our FIN. False: it failed. */
+static bool swallow(struct flow *f)
 {
 	struct side *c = &f->side[HF_CLIENT];
 	ssize_t n = recv(c->fd, f->w->scratch, LETTER_MAX, 0);
 
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		conn_close(f, f->end);
+	c->eof |= n == 0;
+	return n >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
 /* Octets of a side before RELAY. */
@@ -226,6 +226,7 @@ static void opening(struct flow *f, enum hf_side side)
 {
 	struct side *s = &f->side[side];
 	struct hf_event ev = {.kind = HF_EV_BYTES, .side = side};
+	bool asked;
 
 	if (!gather(f, s)) {
 		conn_close(f, side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
@@ -233,8 +234,10 @@ static void opening(struct flow *f, enum hf_side side)
 	}
 	ev.bytes = buf_view(&s->in);
 	ev.eof = s->eof;
-	if ((side == HF_CLIENT && f->phase != PHASE_OPENING) || (!s->eof && buf_len(&s->in) < s->need)) {
-		conn_watch(f); /* the client's surplus waits for RELAY */
+	/* the client's surplus waits for RELAY; that it gives up concerns a front that holds it */
+	asked = side == HF_SERVER || f->phase == PHASE_OPENING || (f->phase == PHASE_WAITING && s->eof);
+	if (!asked || (!s->eof && buf_len(&s->in) < s->need)) {
+		conn_watch(f);
 		return;
 	}
 	if (s->eof && !buf_len(&s->in) && side == HF_CLIENT) {
@@ -258,7 +261,9 @@ static void side_ready(struct flow *f, enum hf_side side, unsigned what)
 		conn_close(f, f->end ? f->end : side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
 		return;
 	}
-	if (f->phase == PHASE_CLOSING)
+	if (f->phase == PHASE_CLOSING && what & HF_READ && !swallow(f))
+		conn_close(f, f->end);
+	else if (f->phase == PHASE_CLOSING)
 		finish(f);
 	else if (what & HF_READ)
 		opening(f, side);
@@ -323,10 +328,6 @@ static void finish(struct flow *f)
 {
 	struct side *c = &f->side[HF_CLIENT];
 
-	if (f->phase == PHASE_CLOSING && buf_len(&c->out) == 0 && c->shut) {
-		discard(f);
-		return;
-	}
 	if (!f->told || c->fd < 0 || !f->deadline) {
 		conn_close(f, f->end);
 		return;
@@ -340,7 +341,7 @@ static void finish(struct flow *f)
 		shutdown(c->fd, SHUT_WR);
 		c->shut = true;
 	}
-	if (c->eof)
+	if (c->eof && c->shut)
 		conn_close(f, f->end);
 	else
 		conn_watch(f);

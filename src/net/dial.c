@@ -15,10 +15,21 @@ static void note_tried(struct flow *f, uint16_t id)
 		f->tried[f->n_tried++] = id;
 }
 
+static void connected(struct flow *f)
+{
+	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+
+	atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
+	f->phase = PHASE_ANSWER;
+	conn_deadline(f, sv ? sv->conf->handshake_timeout : 1);
+}
+
+/* A server on this machine takes the opening at once, which spares two turns; elsewhere the send says EAGAIN until the connection stands. */
 void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms)
 {
 	struct side *s = &f->side[HF_SERVER];
 	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+	bool some, done;
 
 	HF_BUG_ON(!sv || !f->busy);
 	f->pool = sv->pool->rt;
@@ -27,25 +38,35 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 	f->phase = PHASE_DIALING;
 	note_tried(f, m->id);
 	s->fd = sock_connect(&m->addr, true, NULL);
-	s->watch = s->fd >= 0 ? hf_watch_new(f->w->loop, s->fd, HF_WRITE, conn_server_ready, f) : NULL;
-	if (!s->watch)
+	if (s->fd < 0) {
+		f->failed = sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
+		return;
+	}
+	some = buf_len(&s->out) > 0;
+	if (conn_drain(s) != HF_OK) {
 		f->failed = HF_R_DIAL_FAILED;
-	conn_deadline(f, timeout_ms);
+		return;
+	}
+	done = some && !buf_len(&s->out);
+	s->watch = hf_watch_new(f->w->loop, s->fd, done ? HF_READ : HF_WRITE, conn_server_ready, f);
+	if (!s->watch)
+		f->failed = HF_R_NO_MEMORY;
+	else if (done)
+		connected(f);
+	else
+		conn_deadline(f, timeout_ms);
 }
 
 void dial_done(struct flow *f)
 {
 	struct side *s = &f->side[HF_SERVER];
-	const struct snap_service *sv = snap_service(f->w->snap, f->service);
 
-	if (sock_error(s->fd) != 0 || conn_drain(s) != HF_OK) {
+	if (buf_len(&s->out) ? conn_drain(s) != HF_OK : sock_error(s->fd) != 0) {
 		dial_failed(f, HF_R_DIAL_FAILED);
-		return;
+	} else if (!buf_len(&s->out)) {
+		connected(f);
+		conn_watch(f);
 	}
-	atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
-	f->phase = PHASE_ANSWER;
-	conn_deadline(f, sv ? sv->conf->handshake_timeout : 1);
-	conn_watch(f);
 }
 
 void dial_failed(struct flow *f, unsigned reason)
@@ -55,7 +76,8 @@ void dial_failed(struct flow *f, unsigned reason)
 	struct hf_chosen who = {.server = f->server_hash};
 	struct hf_event ev = {.kind = HF_EV_FAIL, .reason = reason, .chosen = &who};
 
-	atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
+	if (reason != HF_R_NO_MEMORY) /* our own want says nothing about the server */
+		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
 	worker_count(f->w, f->rt, reason);
 	hf_watch_free(s->watch);
 	s->watch = NULL;

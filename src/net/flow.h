@@ -79,12 +79,14 @@ enum hf_err conn_drain(struct side *s);
 void stuck_free(struct flow *f);
 
 /* dial.c */
+/* f->failed says so when it failed at once. */
 void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms);
 void dial_done(struct flow *f);
 void dial_failed(struct flow *f, unsigned reason);
 
 /* pump.c */
 void pump_start(struct flow *f);
+void pump_go_on(struct flow *f);
 void pump_ready(struct flow *f, enum hf_side side, unsigned what);
 
 #endif

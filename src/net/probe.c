@@ -163,6 +163,10 @@ static void begin(struct probe *p)
 	if (p->fd >= 0)
 		p->watch = hf_watch_new(p->all->net->control, p->fd, stream(p) ? HF_WRITE : HF_READ, ready, p);
 	hf_timer_set(p->timer, p->pool->conf->probe_timeout);
+	if (p->fd < 0 && sock_want(errno)) {
+		again(p); /* neither good nor bad: we cannot ask */
+		return;
+	}
 	if (p->fd < 0 || !p->watch || (!stream(p) && !send_probe(p)))
 		verdict(p, HF_PROBE_FAILED, 0, p->fd < 0 ? strerror(errno) : "cannot send");
 }

@@ -70,7 +70,8 @@ static void marked(struct flow *f)
 		conn_step(f, &ev);
 }
 
-static void go_on(struct flow *f)
+/* Behind every event, and once behind the step that began the relay: both sides may have closed by then. */
+void pump_go_on(struct flow *f)
 {
 	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
 
@@ -100,7 +101,6 @@ void pump_start(struct flow *f)
 			return;
 		}
 		buf_free(&from->in);
-		pass_fin(f, (enum hf_side)i);
 	}
 }
 
@@ -112,5 +112,5 @@ void pump_ready(struct flow *f, enum hf_side side, unsigned what)
 		conn_close(f, reason);
 		return;
 	}
-	go_on(f);
+	pump_go_on(f);
 }

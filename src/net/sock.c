@@ -125,6 +125,8 @@ int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bin
 	return fd;
 }
 
+bool sock_want(int e) { return e == EMFILE || e == ENFILE || e == ENOMEM || e == ENOBUFS || e == EADDRNOTAVAIL; }
+
 int sock_error(int fd)
 {
 	int e = 0;

@@ -1,0 +1,350 @@
+/* Flows from accept to their end (net/conn.c, dial.c, pump.c): no phase lasts for ever, nothing spins, nothing is lost on the way. */
+#include "rig.h"
+
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* ---- a protocol of one letter: the client's first octet says what is to happen ---- */
+
+static unsigned eofs_told, ends, fails, wakes;
+static unsigned last_end;
+
+static void send_to(struct hf_acts *acts, enum hf_to to, struct hf_bytes base)
+{
+	struct hf_act *a = hf_act(acts, HF_ACT_SEND);
+
+	a->send.to = to;
+	a->send.server = RIG_MEMBER;
+	a->send.base = base;
+}
+
+static void close_with(struct hf_acts *acts, unsigned reason) { hf_act(acts, HF_ACT_CLOSE)->end.reason = reason; }
+
+static uint8_t much[100 * 1024];
+
+static void of_client(const struct hf_event *ev, struct hf_acts *acts)
+{
+	switch (ev->bytes.n ? ev->bytes.p[0] : 0) {
+	case 'd': /* dial */
+		send_to(acts, HF_TO_SERVER, HF_NONE);
+		return;
+	case 'z': /* dial, and say nothing */
+		send_to(acts, HF_TO_SERVER, HF_LIT(""));
+		return;
+	case 'h': /* hold */
+		if (ev->eof) {
+			eofs_told++;
+			close_with(acts, HF_R_CLIENT_CLOSED);
+		} else {
+			hf_act(acts, HF_ACT_HOLD)->hold.ms = 30;
+		}
+		return;
+	case 'm': /* much for the client, then the end */
+		send_to(acts, HF_TO_CLIENT, hf_bytes_of(much, sizeof much));
+		close_with(acts, HF_R_NO_SERVER);
+		return;
+	}
+}
+
+static void plain(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	(void)ctx;
+	if (ev->kind == HF_EV_END) {
+		ends++;
+		last_end = ev->reason;
+	} else if (ev->kind == HF_EV_FAIL) {
+		fails++;
+		close_with(acts, ev->reason);
+	} else if (ev->kind == HF_EV_WAKE) {
+		wakes++;
+		hf_act(acts, HF_ACT_HOLD)->hold.ms = 30;
+	} else if (ev->side == HF_SERVER && (ev->bytes.n >= 4 || ev->eof)) {
+		hf_act(acts, HF_ACT_RELAY)->relay.client_used = 1;
+	} else if (ev->side == HF_SERVER) {
+		hf_act(acts, HF_ACT_MORE)->need = 4;
+	} else {
+		of_client(ev, acts);
+	}
+}
+
+static int up(void **state)
+{
+	eofs_told = ends = fails = wakes = last_end = 0;
+	rig_step = plain;
+	return rig_up(state);
+}
+
+static int dialled(int *client)
+{
+	*client = rig_client();
+	rig_say(*client, "d");
+	return rig_accept();
+}
+
+/* Octets behind the opening and FIN go on in order once the relay starts. Fails without buf_add or pass_fin in pump_start. */
+static void early_octets_and_fin(void **state)
+{
+	int c, s = dialled(&c);
+
+	(void)state;
+	rig_hear(s, "d");
+	rig_say(c, "early");
+	shutdown(c, SHUT_WR);
+	rig_run(20);
+	rig_say(s, "yes!");
+	rig_hear(s, "early");
+	RIG_UNTIL(rig_ended(s));
+	rig_hear(c, "yes!");
+	assert_int_equal(rig_open(), 1); /* the other half is open */
+	rig_say(s, "more");
+	rig_hear(c, "more");
+	close(s);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(rig_count(HF_R_DONE), 1);
+	close(c);
+}
+
+/* Both sides have closed before the relay starts: it has nothing to wait for. Fails when only events look whether all is done. */
+static void both_closed_before_the_relay(void **state)
+{
+	int c, s = dialled(&c);
+
+	(void)state;
+	rig_hear(s, "d");
+	shutdown(c, SHUT_WR);
+	rig_run(20);
+	rig_say(s, "no");
+	rig_run(20);
+	close(s);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(last_end, HF_R_DONE);
+	close(c);
+}
+
+/* A client that closes while its flow is held is told to the front. Fails when `opening` asks only for PHASE_OPENING. */
+static void eof_while_held(void **state)
+{
+	int c = rig_client();
+
+	(void)state;
+	rig_say(c, "h");
+	RIG_UNTIL(wakes >= 1);
+	assert_int_equal(eofs_told, 0);
+	close(c);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(eofs_told, 1);
+	assert_int_equal(last_end, HF_R_CLIENT_CLOSED);
+}
+
+/* A server that speaks first. Fails when dial_start takes "nothing left to send" for a connection that stands. */
+static void nothing_to_send(void **state)
+{
+	int c = rig_client(), s;
+
+	(void)state;
+	rig_say(c, "z");
+	s = rig_accept();
+	rig_say(s, "yes!");
+	rig_hear(c, "yes!");
+	close(rig.host);
+	rig.host = -1;
+	close(c);
+	close(s);
+	c = rig_client();
+	rig_say(c, "z");
+	RIG_UNTIL(fails == 1);
+	close(c);
+}
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* A client that talks on and does not read what it is told keeps no worker busy. Fails when CLOSING reads only once all is out. */
+static void talks_on_while_it_is_refused(void **state)
+{
+	int c = rig_client(), small = 4096, unread = 1;
+	uint64_t before;
+
+	(void)state;
+	setsockopt(c, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+	setsockopt(rig_flow(0)->side[HF_CLIENT].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+	rig_say(c, "m");
+	RIG_UNTIL(rig_flow(0)->phase == PHASE_CLOSING);
+	assert_true(buf_len(&rig_flow(0)->side[HF_CLIENT].out) > 0);
+	rig_say(c, "and on");
+	before = cpu_ms();
+	rig_run(300);
+	assert_in_range(cpu_ms() - before, 0, 100);
+	ioctl(rig_flow(0)->side[HF_CLIENT].fd, FIONREAD, &unread);
+	assert_int_equal(unread, 0);
+	close(c);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(last_end, HF_R_NO_SERVER);
+}
+
+/* Our own want of descriptors says nothing about the server. Fails when every failed socket counts. */
+static void no_descriptors_of_our_own(void **state)
+{
+	struct rlimit old, none;
+	int c = rig_client();
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &none);
+	rig_say(c, "d");
+	RIG_UNTIL(fails == 1);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(rig.pool_rt.members[1].failures, 0);
+	RIG_UNTIL(rig_open() == 0);
+	close(c);
+}
+
+/* A refused dial does, and reaches the front as FAIL. */
+static void refused(void **state)
+{
+	int c = rig_client();
+
+	(void)state;
+	close(rig.host);
+	rig_say(c, "d");
+	RIG_UNTIL(rig_open() == 0);
+	rig.host = -1;
+	assert_int_equal(fails, 1);
+	assert_int_equal(rig.pool_rt.members[1].failures, 1);
+	assert_int_equal(rig_count(HF_R_DIAL_FAILED), 2); /* the dial, and the flow */
+	close(c);
+}
+
+/* A host that resets resets its client, and the other way round. Fails without the sock_reset calls of conn_close. */
+static void resets(void **state)
+{
+	struct linger now = {1, 0};
+	char b;
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		int c, s = dialled(&c), *first = turn ? &c : &s, *other = turn ? &s : &c;
+
+		rig_hear(s, "d");
+		rig_say(s, "yes!");
+		rig_hear(c, "yes!");
+		setsockopt(*first, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+		close(*first);
+		RIG_UNTIL(rig_open() == 0);
+		assert_int_equal(recv(*other, &b, 1, 0), -1);
+		assert_int_equal(errno, ECONNRESET);
+		assert_int_equal(last_end, turn ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
+		close(*other);
+	}
+}
+
+/* ---- a step that writes to another flow ---- */
+
+static struct hf_flow_name named;
+static const uint8_t *composed;
+
+static void to_other(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct hf_act *a;
+	uint8_t *mem;
+
+	if (ev->kind == HF_EV_END) {
+		mem = hf_arena_alloc(ctx->arena, 64); /* what an END may do with its arena */
+		memset(mem, '!', 64);
+		ends++;
+		return;
+	}
+	if (ev->kind != HF_EV_BYTES || ev->bytes.p[0] != 'x') {
+		named = ev->flow_name;
+		return;
+	}
+	mem = hf_arena_alloc(ctx->arena, 64);
+	memset(mem, 'a', 64);
+	composed = mem;
+	a = hf_act(acts, HF_ACT_SEND);
+	a->send.to = HF_TO_FLOW;
+	a->send.flow = named;
+	a->send.base = HF_LIT("letter");
+	send_to(acts, HF_TO_CLIENT, hf_bytes_of(mem, 8));
+}
+
+/* The other flow's client is gone: that flow ends, but not inside this step, whose arena it would take. Fails with conn_close in conn_deliver. */
+static void the_other_flow_ends_later(void **state)
+{
+	struct linger now = {1, 0};
+	int a, b;
+
+	(void)state;
+	rig_step = to_other;
+	a = rig_client();
+	rig_say(a, "n");
+	RIG_UNTIL(named.boot == 99);
+	b = rig_client();
+	setsockopt(a, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	rig_say(b, "x");
+	shutdown(rig_flow(0)->side[HF_CLIENT].fd, SHUT_WR); /* sending fails from now on */
+	rig_hear(b, "aaaaaaaa");
+	RIG_UNTIL(rig_open() == 1);
+	assert_int_equal(ends, 1);
+	assert_int_equal(rig_count(HF_R_CLIENT_ERROR), 1);
+	assert_false(conn_deliver(rig.w, &named, HF_LIT("x"))); /* a stale name finds nothing */
+	close(a);
+	close(b);
+}
+
+/* ---- back-pressure ---- */
+
+/* A client that does not read stops the reading of its host: what is buffered stays below OUT_MAX. Fails when wants_read ignores `out`. */
+static void slow_client(void **state)
+{
+	static uint8_t block[65536];
+	int c, s = dialled(&c);
+	size_t sent = 0, got = 0;
+
+	(void)state;
+	rig_hear(s, "d");
+	rig_say(s, "yes!");
+	rig_hear(c, "yes!");
+	for (int quiet = 0; quiet < 20;) {
+		ssize_t n = send(s, block, sizeof block, MSG_NOSIGNAL);
+
+		quiet = n > 0 ? 0 : quiet + 1;
+		sent += n > 0 ? (size_t)n : 0;
+		rig_run(1);
+		assert_true(sent < 64u << 20);
+		assert_true(rig_flow(0)->side[HF_CLIENT].out.cap <= OUT_MAX);
+	}
+	while (got < sent) {
+		ssize_t n = recv(c, block, sizeof block, 0);
+
+		got += n > 0 ? (size_t)n : 0;
+		assert_int_not_equal(n, 0);
+		if (n < 0)
+			rig_run(1);
+	}
+	assert_int_equal(got, sent);
+	rig_say(c, "back");
+	rig_hear(s, "back");
+	RIG_UNTIL(rig_flow(0)->side[HF_CLIENT].out.p == NULL); /* a flow at rest keeps no buffer */
+	close(c);
+	close(s);
+	RIG_UNTIL(rig_open() == 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
+		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
