@@ -41,6 +41,20 @@ good() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); failures="$failures
   $*"; say "FAILED: $*"; }
 
+# long LOG COMMAND...: its output goes to LOG, and every 15 s its last line to the screen
+long() {
+	log=$1
+	shift
+	"$@" >>"$log" 2>&1 &
+	job=$! seconds=0
+	while kill -0 $job 2>/dev/null; do
+		sleep 1
+		seconds=$((seconds + 1))
+		[ $((seconds % 15)) != 0 ] || say "  $(tail -n 1 "$log" | cut -c1-100)"
+	done
+	wait $job
+}
+
 # ---- packages
 
 missing() {
@@ -77,7 +91,8 @@ packages() {
 		return 0
 	fi
 	say "installing" $list
-	if ! install_packages $list >"$BUILD/apt.log" 2>&1; then
+	: >"$BUILD/apt.log"
+	if ! long "$BUILD/apt.log" install_packages $list; then
 		tail -n 15 "$BUILD/apt.log"
 		say "could not install them (as root, or with sudo?)"
 		[ -z "$(missing $BUILD_PACKAGES $winpr libcmocka-dev python3)" ] || exit 1
@@ -91,7 +106,7 @@ build() {
 	shift 2
 	say "building $name"
 	if cmake -S "$root" -B "$BUILD/$name" -DHF_TESTS=ON "$@" >"$BUILD/$name.log" 2>&1 &&
-		cmake --build "$BUILD/$name" --target $target -j "$jobs" >>"$BUILD/$name.log" 2>&1; then
+		long "$BUILD/$name.log" cmake --build "$BUILD/$name" --target $target -j "$jobs"; then
 		good
 		return 0
 	fi
@@ -100,8 +115,11 @@ build() {
 	return 1
 }
 
-build_plain() { [ -n "${plain_done:-}" ] || { plain_done=yes; build plain all -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS=-Werror; }; }
-build_asan() { [ -n "${asan_done:-}" ] || { asan_done=yes; build asan all -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=address,undefined; }; }
+# Once, for those who need it; its exit code each time.
+build_plain() {
+	[ -n "${plain_rc:-}" ] || { build plain all -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS=-Werror; plain_rc=$?; }
+	return $plain_rc
+}
 
 # ---- what runs
 
@@ -109,7 +127,8 @@ ctests() {
 	name=$1
 	shift
 	say "unit tests, $name build"
-	ctest --test-dir "$BUILD/$name" -j "$jobs" --output-on-failure "$@" >"$BUILD/$name.ctest" 2>&1
+	: >"$BUILD/$name.ctest"
+	long "$BUILD/$name.ctest" ctest --test-dir "$BUILD/$name" -j "$jobs" --output-on-failure "$@"
 	n=$(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$BUILD/$name.ctest")
 	k=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$BUILD/$name.ctest")
 	passed=$((passed + n)) skipped=$((skipped + k))
@@ -158,14 +177,13 @@ do_unit() { build_plain && ctests plain; }
 do_clang() { build clang all -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-Werror; }
 
 do_asan() {
-	build_asan || return
+	build asan all -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=address,undefined || return
 	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 ctests asan
 	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 scenarios asan "$jobs" start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals rdp_users rdp_refusals
 }
 
 # The programs whose name says that they run threads, and the gateway itself under calls and desktops.
 do_tsan() {
-	# some kernels place mappings where the sanitizer cannot follow; then it says so at once
 	build tsan holdfast -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo || return
 	cmake --build "$BUILD/tsan" --target holdfastctl -j "$jobs" >>"$BUILD/tsan.log" 2>&1
 	rx='(thread|concurren|parallel|race)'

@@ -27,6 +27,7 @@ def sip(s, g, phones, a, b):
     s.all_home(phones.ask("ask all"), "down is a judgement about new calls: pbx1 still answers its own")
     a.ask("set options=200")
     g.wait_state("pbx1", "up")
+    until("half of the slots is pbx1's again", lambda: g.server("pbx1")["slots"] > 65536 * 0.45)
     got = phones.ask("call 100")
     check(got["by_server"].get("pbx1", 0) > 20, "pbx1 takes calls again:", got["by_server"])
     check(b.stats()["heard"]["OPTIONS"] > 5, "pbx2 is probed all the time:", b.stats()["heard"])
