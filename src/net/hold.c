@@ -10,7 +10,7 @@
 
 struct hold {
 	uint64_t due_ms;
-	uint16_t service;    /* id */
+	struct service_rt *rt;
 	uint32_t listener;   /* hash: listeners change places on a reload */
 	uint32_t member;
 	struct hf_addr source, local;
@@ -47,8 +47,10 @@ void holds_free(struct holds *h)
 {
 	if (!h)
 		return;
-	for (unsigned i = 0; i < h->n; i++)
+	for (unsigned i = 0; i < h->n; i++) {
+		worker_count(h->w, h->heap[i]->rt, HF_R_SHUTDOWN);
 		free(h->heap[i]);
+	}
 	free(h->heap);
 	hf_timer_free(h->timer);
 	free(h);
@@ -122,7 +124,8 @@ enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD
 	x = malloc(sizeof *x + n);
 	if (!x)
 		return HF_ENOMEM;
-	*x = (struct hold){.due_ms = p->w->now_ms + ms, .service = p->rt->id, .listener = p->ev.listener ? p->ev.listener->hash : 0, .member = p->ev.member,
+	/* at least the next tick: a front that holds again at once must not keep wake() for ever */
+	*x = (struct hold){.due_ms = p->w->now_ms + (ms ? ms : 1), .rt = p->rt, .listener = p->ev.listener ? p->ev.listener->hash : 0, .member = p->ev.member,
 		.source = p->ev.source, .local = p->ev.local, .n = n};
 	memcpy(x->state, state, HF_HOLD_STATE);
 	if (n)
@@ -130,18 +133,20 @@ enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD
 	h->octets += n;
 	h->heap[h->n++] = x;
 	rise(h, h->n - 1);
-	set_timer(h);
+	if (h->heap[0] == x)
+		set_timer(h);
 	return HF_OK;
 }
 
 static void wake_one(struct worker *w, struct hold *x)
 {
-	const struct snap_service *s = snap_service(w->snap, x->service);
-	struct parcel p = {.w = w, .service = s};
+	const struct snap_service *s = snap_service(w->snap, x->rt->id);
+	struct parcel p = {.w = w, .service = s, .rt = x->rt};
 
-	if (!s)
-		return; /* the service is gone, and its counters' place with it */
-	p.rt = s->rt;
+	if (!s) {
+		worker_count(w, x->rt, HF_R_SERVICE_REMOVED);
+		return;
+	}
 	p.pool = s->pool->rt;
 	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);

@@ -211,6 +211,7 @@ static inline void worker_count(struct worker *w, struct service_rt *rt, unsigne
 enum hf_err worker_init(struct hf_net *net, unsigned index) HF_MUST_USE;
 enum hf_err worker_start(struct worker *w) HF_MUST_USE;
 void worker_wake(struct worker *w);
+void worker_stop(struct worker *w); /* all of them before the first fini: they write to each other's boxes */
 void worker_fini(struct worker *w);
 
 /* ---- datagrams (udp.c) ---- */

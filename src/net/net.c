@@ -24,6 +24,8 @@ static void receipt(void *arg, unsigned what)
 static void free_all(struct hf_net *net)
 {
 	for (unsigned i = 0; i < net->n_workers; i++)
+		worker_stop(&net->workers[i]);
+	for (unsigned i = 0; i < net->n_workers; i++)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
 	for (unsigned i = 0; i < net->n_old; i++)

@@ -157,7 +157,7 @@ static bool send_probe(struct probe *p)
 
 static void begin(struct probe *p)
 {
-	p->what = (struct hf_probe){.server = p->m->hash, .name = hf_bytes_str(p->m->name), .addr = p->m->addr, .transport = p->m->transport,
+	p->what = (struct hf_probe){.server = p->m->hash, .name = hf_bytes_str(p->name), .addr = p->m->addr, .transport = p->m->transport,
 		.id = ++p->all->last_id};
 	p->fd = sock_connect(&p->m->addr, stream(p), NULL);
 	if (p->fd >= 0)
@@ -341,7 +341,7 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 		hf_log(HF_LOG_ERROR, "event=probe-failed pool=%s server=%s error=\"no memory\"", pool->rt->name, m->name);
 		return;
 	}
-	if (p->fd >= 0 && !hf_addr_eq(&p->what.addr, &m->addr))
+	if (p->fd >= 0 && (!hf_addr_eq(&p->what.addr, &m->addr) || p->what.transport != m->transport))
 		again(p); /* it has moved: the answer would be another's */
 	p->pool = pool;
 	p->service = service_for(all->net->snap, pool);

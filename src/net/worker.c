@@ -155,15 +155,20 @@ enum hf_err worker_start(struct worker *w)
 	return pthread_create(&w->thread, NULL, run, w) == 0 ? HF_OK : HF_EIO;
 }
 
+void worker_stop(struct worker *w)
+{
+	if (!w->running)
+		return;
+	atomic_store(&w->stop, true);
+	worker_wake(w);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+}
+
 void worker_fini(struct worker *w)
 {
-	if (w->running) {
-		atomic_store(&w->stop, true);
-		worker_wake(w);
-		pthread_join(w->thread, NULL);
-	} else if (w->flows) {
-		flows_free(w);
-	}
+	HF_BUG_ON(w->running);
+	flows_free(w); /* of a worker that never ran */
 	for (unsigned i = 0; i < w->n_open; i++)
 		stop_listening(w->open[i]);
 	free(w->open);
