@@ -20,6 +20,8 @@ static inline struct hf_bytes hf_addr_ip(const struct hf_addr *a) { return hf_by
 /* Address and port equal / address alone equal. */
 bool hf_addr_eq(const struct hf_addr *a, const struct hf_addr *b);
 bool hf_addr_ip_eq(const struct hf_addr *a, const struct hf_addr *b);
+/* a is in the network of the first `bits` bits of net; never when the families differ. */
+bool hf_addr_in(const struct hf_addr *a, const struct hf_addr *net, unsigned bits);
 bool hf_addr_is_any(const struct hf_addr *a);
 /* An IPv4-mapped IPv6 address becomes the IPv4 address. */
 void hf_addr_unmap(struct hf_addr *a);

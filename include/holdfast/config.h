@@ -38,10 +38,14 @@ struct hf_conf_pool {
 	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
 	uint64_t dial_timeout;
+	uint64_t connections;         /* to a server, a worker: of fronts whose connections carry messages */
 	const struct hf_conf_server *servers;
 	unsigned n_servers;
 	unsigned line;
 };
+
+#define HF_NETS_MAX 16
+struct hf_nets { struct { struct hf_addr addr; unsigned bits; } net[HF_NETS_MAX]; unsigned n; };
 
 struct hf_conf_listen {
 	enum hf_transport transport;
@@ -59,6 +63,8 @@ struct hf_conf_service {
 	unsigned n_listens;
 	uint64_t handshake_timeout;   /* ms, from accept to the end of the opening */
 	uint64_t receive_buffer;      /* SO_RCVBUF of datagram listeners; 0 = the system's */
+	uint64_t idle_timeout;        /* ms, connections that carry messages */
+	struct hf_nets servers_from;  /* where servers are, beside the members' own addresses */
 	void *front_conf;             /* front->conf_size octets, filled and checked */
 	unsigned line;
 };

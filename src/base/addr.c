@@ -13,6 +13,15 @@ bool hf_addr_eq(const struct hf_addr *a, const struct hf_addr *b)
 	return a->port == b->port && hf_addr_ip_eq(a, b);
 }
 
+bool hf_addr_in(const struct hf_addr *a, const struct hf_addr *net, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	if (!a->family || a->family != net->family || bits > hf_addr_ip_len(a) * 8 || memcmp(a->ip, net->ip, whole) != 0)
+		return false;
+	return rest == 0 || (a->ip[whole] ^ net->ip[whole]) >> (8 - rest) == 0;
+}
+
 bool hf_addr_is_any(const struct hf_addr *a)
 {
 	static const uint8_t zero[16];

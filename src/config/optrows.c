@@ -51,6 +51,40 @@ static enum hf_err read_http(struct hf_bytes text, void *field, struct hf_writer
 	return HF_OK;
 }
 
+static enum hf_err read_net(struct hf_bytes word, struct hf_nets *n)
+{
+	size_t slash = hf_bytes_find(word, '/');
+	struct hf_addr a = {0};
+	uint64_t bits;
+
+	if (n->n == HF_NETS_MAX || hf_addr_read_ip(hf_bytes_sub(word, 0, slash), &a) != HF_OK)
+		return HF_EINVAL;
+	bits = hf_addr_ip_len(&a) * 8;
+	if (slash < word.n && hf_read_uint(hf_bytes_sub(word, slash + 1, word.n), bits, &bits) != HF_OK)
+		return HF_ERANGE;
+	n->net[n->n].addr = a;
+	n->net[n->n++].bits = (unsigned)bits;
+	return HF_OK;
+}
+
+static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_nets *n = field;
+
+	n->n = 0;
+	while (text.n) {
+		struct hf_bytes word = hf_bytes_sub(text, 0, hf_bytes_find(text, ' '));
+		enum hf_err e = word.n ? read_net(word, n) : HF_OK;
+
+		if (e != HF_OK) {
+			hf_w_printf(why, "up to %d of ADDRESS or ADDRESS/BITS, with blanks between", HF_NETS_MAX);
+			return e;
+		}
+		text = hf_bytes_sub(text, word.n + 1, text.n);
+	}
+	return HF_OK;
+}
+
 static bool is_probe_of(const struct hf_front *f, struct hf_bytes text)
 {
 	return f->probe_name && hf_bytes_eq(text, hf_bytes_str(f->probe_name));
@@ -121,6 +155,10 @@ static const struct hf_option service[] = {
 	{"pool", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "name", .help = "Which [pool NAME] it sends to."},
 	{"handshake-timeout", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 100, .max = 10 * MINUTE, .dflt = "10s", AT(hf_conf_service, handshake_timeout),
 		.help = "From accept to the end of a flow's opening."},
+	{"idle-timeout", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 1000, .max = 24 * 7 * HOUR, .dflt = "2h", AT(hf_conf_service, idle_timeout),
+		.help = "A connection that carries messages is closed after so long without one."},
+	{"servers-from", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, servers_from), .read = read_nets,
+		.help = "Addresses that servers speak from, beside the members' own: requests from there may go outward."},
 	{"receive-buffer", HF_OPT_SIZE, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "1m", .off_ok = true, AT(hf_conf_service, receive_buffer),
 		.help = "Receive buffer asked for datagram sockets, for each worker; off: the system's own."},
 };
@@ -156,6 +194,8 @@ static const struct hf_option pool[] = {
 		.help = "So many failed ones in a row take a server down."},
 	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
 		.help = "A server that does not take a connection in this time has failed."},
+	{"connections", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_NEW, .min = 1, .max = 64, .unit = "connections", .dflt = "2", AT(hf_conf_pool, connections),
+		.help = "Connections that each worker keeps to a server, for protocols whose connections carry messages; a key always uses the same one."},
 };
 
 #define N(a) (sizeof(a) / sizeof *(a))

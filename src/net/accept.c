@@ -21,6 +21,7 @@ static bool begin(struct listening *l, const struct snap_service *s, int fd, con
 	f->source = *source;
 	f->local = s->infos[l->at].wildcard ? sock_local(fd) : s->infos[l->at].addr;
 	f->phase = PHASE_OPENING;
+	f->transport = s->infos[l->at].transport;
 	f->side[HF_CLIENT].watch = hf_watch_new(l->w->loop, fd, HF_READ, conn_client_ready, f);
 	f->deadline = hf_timer_new(l->w->loop, conn_expired, f);
 	if (!f->side[HF_CLIENT].watch || !f->deadline) {
@@ -30,6 +31,10 @@ static bool begin(struct listening *l, const struct snap_service *s, int fd, con
 		return false;
 	}
 	f->side[HF_CLIENT].fd = fd;
+	if (s->rt->front->framed) {
+		sock_patience(fd);
+		stream_begin(f);
+	}
 	conn_deadline(f, s->conf->handshake_timeout);
 	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].flows, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].open_flows, 1, memory_order_relaxed);

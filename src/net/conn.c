@@ -165,6 +165,8 @@ bool conn_deliver(struct worker *w, const struct hf_flow_name *name, struct hf_b
 	struct flow *f = flow_find(w, name->slot, name->generation);
 	struct side *c = f ? &f->side[HF_CLIENT] : NULL;
 
+	if (f && f->rt->front->framed)
+		return name->boot == w->net->site.boot && stream_put(f, NULL, bytes, NULL, 0) == HF_OK;
 	if (!f || name->boot != w->net->site.boot || f->phase == PHASE_CLOSING || !buf_add(&c->out, bytes.p, bytes.n, OUT_MAX))
 		return false;
 	f->told = true;
@@ -188,7 +190,7 @@ const uint16_t *conn_tried(const struct flow *f, unsigned *n)
 /* ---- what comes in ---- */
 
 /* Reads into the side's buffer until the system has no more or the front's limit is reached. False: the side failed. */
-static bool gather(struct flow *f, struct side *s)
+bool conn_gather(struct flow *f, struct side *s)
 {
 	size_t max = f->rt->front->max_opening;
 
@@ -228,7 +230,7 @@ static void opening(struct flow *f, enum hf_side side)
 	struct hf_event ev = {.kind = HF_EV_BYTES, .side = side};
 	bool asked;
 
-	if (!gather(f, s)) {
+	if (!conn_gather(f, s)) {
 		conn_close(f, side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
 		return;
 	}
@@ -271,7 +273,21 @@ static void side_ready(struct flow *f, enum hf_side side, unsigned what)
 		conn_watch(f);
 }
 
-void conn_client_ready(void *arg, unsigned what) { side_ready(arg, HF_CLIENT, what); }
+void conn_client_ready(void *arg, unsigned what)
+{
+	struct flow *f = arg;
+	struct worker *w = f->w;
+
+	w->now_ms = hf_clock_ms();
+	if (f->phase == PHASE_MESSAGES)
+		stream_ready(f, what);
+	else if (f->phase == PHASE_LINKING)
+		link_ready(f);
+	else
+		side_ready(f, HF_CLIENT, what);
+	if (w->dirty)
+		worker_flush(w);
+}
 
 void conn_server_ready(void *arg, unsigned what)
 {
@@ -299,6 +315,10 @@ void conn_expired(void *arg)
 		conn_step(f, &ev);
 	} else if (f->phase == PHASE_DIALING) {
 		dial_failed(f, HF_R_DIAL_TIMEOUT);
+	} else if (f->phase == PHASE_LINKING) {
+		link_failed(f, HF_R_DIAL_TIMEOUT);
+	} else if (f->phase == PHASE_MESSAGES) {
+		stream_expired(f);
 	} else {
 		conn_close(f, f->end ? f->end : HF_R_HANDSHAKE_TIMEOUT);
 	}
@@ -353,6 +373,8 @@ void conn_close(struct flow *f, unsigned reason)
 
 	HF_BUG_ON(f->busy);
 	stuck_free(f);
+	if (f->rt->front->framed)
+		stream_forget(f);
 	if (reason == HF_R_SERVER_ERROR && f->phase == PHASE_RELAY)
 		sock_reset(f->side[HF_CLIENT].fd); /* so that the client's own reconnect begins */
 	if (reason == HF_R_CLIENT_ERROR && f->side[HF_SERVER].fd >= 0)

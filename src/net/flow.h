@@ -5,13 +5,17 @@
  *   WAITING  held by the front
  *   ANSWER   the server has the opening; its answer gathers         (deadline: handshake again)
  *   RELAY    octets are copied both ways                            (no deadline)
- *   CLOSING  what was sent drains, then FIN                         (deadline: drain) */
+ *   CLOSING  what was sent drains, then FIN                         (deadline: drain)
+ *
+ * A connection of a framed front has a client side only (stream.c, link.c):
+ *   LINKING  we dial                                                (deadline: dial)
+ *   MESSAGES parcels come and go                                    (deadline: handshake for a message begun, else idle) */
 #ifndef NET_FLOW_H
 #define NET_FLOW_H
 
 #include "inside.h"
 
-enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING };
+enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING, PHASE_LINKING, PHASE_MESSAGES };
 
 #define TRIED_MAX 16           /* servers a flow may try; then it is refused */
 #define OUT_MAX (256u * 1024) /* octets waiting for one side before its other side is not read any more */
@@ -53,6 +57,16 @@ struct flow {
 	struct side side[2];   /* HF_CLIENT, HF_SERVER */
 	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
 	uint8_t state[HF_FLOW_STATE];
+
+	/* connections that carry messages */
+	enum hf_transport transport;
+	bool link;             /* we dialled it; source is whom */
+	uint8_t index;         /* of several links to one address */
+	bool dirty, blocked, resume; /* in w->dirty; in w->blocked; it was, and has messages to go on with */
+	enum { ARM_FIRST, ARM_PARTIAL, ARM_IDLE } armed; /* what the deadline is for */
+	uint64_t last_ms, partial_ms;
+	struct hf_flow_name blocked_by;
+	struct flow *next_dirty, *next_blocked, *next_link;
 };
 
 /* flow.c: the table, buffers */
@@ -74,6 +88,28 @@ void conn_expired(void *flow);
 void conn_deadline(struct flow *f, uint64_t ms); /* 0: none */
 /* Sends what waits for a side; HF_ECLOSED: the side failed. */
 enum hf_err conn_drain(struct side *s);
+
+bool conn_gather(struct flow *f, struct side *s) HF_MUST_USE; /* false: the side failed */
+
+/* stream.c */
+void stream_begin(struct flow *f);
+void stream_ready(struct flow *f, unsigned what);
+void stream_expired(struct flow *f);
+/* Puts a message behind what waits for the peer. from: whose reader waits when it is much; may be NULL.
+ * HF_EFULL: as much waits as may; HF_ECLOSED: the connection is ending; HF_EINVAL: splices out of order. */
+enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, const struct hf_splice *splices, unsigned n_splices) HF_MUST_USE;
+/* Ends it when no step runs any more. */
+void stream_end_later(struct flow *f, unsigned reason);
+void stream_resume(struct flow *f); /* its reader may go on */
+void stream_forget(struct flow *f); /* it is about to be freed */
+
+/* link.c */
+struct link_to { struct hf_addr addr; enum hf_transport transport; unsigned index; const struct snap_member *member; };
+/* A link to there, dialled if there is none. NULL: it cannot be. */
+struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to);
+void link_ready(struct flow *f);
+void link_failed(struct flow *f, unsigned reason);
+void link_forget(struct flow *f);
 
 /* stuck.c */
 void stuck_free(struct flow *f);

@@ -169,6 +169,6 @@ static void wake(void *arg)
 		wake_one(h->w, x);
 		free(x);
 	}
-	udp_flush(h->w);
+	worker_flush(h->w);
 	set_timer(h);
 }

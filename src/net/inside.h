@@ -102,6 +102,8 @@ const struct snap_member *snap_by_id(const struct snap_pool *p, uint16_t id);
 const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash);
 const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id);
 /* Any member with this address, whatever the port. */
+/* servers-from of the service holds it. */
+bool snap_from_servers(const struct snap_service *s, const struct hf_addr *a);
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a);
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
 /* Puts member i, whose id is known, into the tables. */
@@ -135,8 +137,12 @@ enum letter_kind { LETTER_TO_FLOW = 1 };
 struct letter {
 	uint32_t size;      /* of what follows the head */
 	uint16_t kind;
-	uint16_t service;   /* id, for counting */
+	uint16_t service;   /* id */
 	struct hf_flow_name flow;
+	/* framed: when the flow is gone, to addr over transport (port 0: nowhere) */
+	struct hf_addr addr;
+	uint32_t listener;  /* hash */
+	enum hf_transport transport;
 };
 bool letter_init(struct box *b, size_t cap);
 void letter_fini(struct box *b);
@@ -178,6 +184,8 @@ struct worker {
 	uint64_t now_ms;
 	struct udp *udp;
 	struct flows *flows;
+	struct links *links;
+	struct flow *dirty, *blocked; /* connections with something to send; ones whose reader waits */
 	struct holds *holds;
 };
 
@@ -224,6 +232,8 @@ void udp_readable(void *listening, unsigned what);
 enum hf_err udp_send(struct worker *w, const struct snap_service *s, unsigned at, const struct hf_addr *to, const struct hf_addr *from, struct hf_bytes base,
 	const struct hf_splice *splices, unsigned n_splices) HF_MUST_USE;
 void udp_flush(struct worker *w);
+/* Sends all that a turn has gathered: datagrams, then connections (stream.c). At the end of each turn; never inside a step. */
+void worker_flush(struct worker *w);
 /* base with its splices into out; the length, or 0 when it does not fit or the splices are not in order. */
 size_t udp_compose(uint8_t *out, size_t cap, struct hf_bytes base, const struct hf_splice *splices, unsigned n);
 
@@ -241,6 +251,9 @@ struct parcel {
 	struct hf_chosen chosen;
 	bool asked;                   /* the step's last act was ASK: CHOICE is next */
 	bool closed;                  /* the flow has ended under us */
+	size_t took;                  /* framed flows: octets of the message */
+	uint64_t sticky;              /* the key asked for: it chooses among links */
+	unsigned failed;              /* a reason: a SEND could not be done */
 	bool held;                    /* HOLD was among the acts */
 	uint8_t hold_state[HF_HOLD_STATE];
 };
@@ -262,6 +275,8 @@ enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD
 
 /* ---- flows (flow.c table, conn.c opening, dial.c, pump.c relay) ---- */
 
+struct links *links_new(void) HF_MUST_USE;
+void links_free(struct links *l);
 struct flows *flows_new(void) HF_MUST_USE;
 void flows_free(struct worker *w);
 void conn_acceptable(void *listening, unsigned what);

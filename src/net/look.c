@@ -68,6 +68,14 @@ bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a)
 	return false;
 }
 
+bool snap_from_servers(const struct snap_service *s, const struct hf_addr *a)
+{
+	for (unsigned i = 0; i < s->conf->servers_from.n; i++)
+		if (hf_addr_in(a, &s->conf->servers_from.net[i].addr, s->conf->servers_from.net[i].bits))
+			return true;
+	return false;
+}
+
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id)
 {
 	for (unsigned i = 0; i < s->n_services; i++)

@@ -12,6 +12,7 @@
 #define KEEP_IDLE_S 60    /* well under the 200 s after which middle boxes forget silent connections */
 #define KEEP_EACH_S 20
 #define KEEP_COUNT 4
+#define PATIENCE_MS 30000
 
 socklen_t sock_put_addr(struct sockaddr_storage *ss, const struct hf_addr *a)
 {
@@ -143,6 +144,8 @@ void sock_tune(int fd)
 	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EACH_S);
 	set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
 }
+
+void sock_patience(int fd) { set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, PATIENCE_MS); }
 
 void sock_reset(int fd)
 {

@@ -20,6 +20,8 @@ bool sock_want(int e);
 int sock_error(int fd);
 /* Low delay and keep-alive on both ends of a relay (RULES-RDP 34: long and silent). */
 void sock_tune(int fd);
+/* A peer that takes nothing for half a minute is gone (TCP_USER_TIMEOUT). */
+void sock_patience(int fd);
 /* A close that resets (RULES-RDP 35). */
 void sock_reset(int fd);
 /* The address that the system would send from towards `to` (a connected look-up; no octet is sent). */

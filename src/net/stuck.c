@@ -33,7 +33,10 @@ static void try_again(void *arg)
 		return;
 	}
 	stuck_free(f);
-	conn_watch(f);
+	if (f->rt->front->framed)
+		stream_resume(f);
+	else
+		conn_watch(f);
 }
 
 void conn_stuck(struct flow *f, const struct letter *l, unsigned worker, struct hf_bytes body)

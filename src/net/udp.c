@@ -133,7 +133,7 @@ void udp_readable(void *arg, unsigned what)
 		w->now_ms = hf_clock_ms();
 		for (int i = 0; i < n; i++)
 			take(l, s, &u->in_msg[i], u->in + (size_t)i * (NET_DATAGRAM + 1));
-		udp_flush(w);
+		worker_flush(w);
 	}
 }
 

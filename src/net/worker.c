@@ -113,6 +113,7 @@ static void woken(void *arg, unsigned what)
 	take_snapshot(w);
 	if (w->snap)
 		deliver_letters(w);
+	worker_flush(w);
 }
 
 /* ---- start and end ---- */
@@ -133,7 +134,8 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	w->loop = hf_loop_new();
 	w->udp = udp_new();
 	w->flows = flows_new();
-	if (mem == MAP_FAILED || !w->loop || !w->udp || !w->flows || !letter_init(&w->box, net->letter_box))
+	w->links = links_new();
+	if (mem == MAP_FAILED || !w->loop || !w->udp || !w->flows || !w->links || !letter_init(&w->box, net->letter_box))
 		return HF_ENOMEM;
 	hf_arena_init(&w->arena, mem, NET_ARENA);
 	w->scratch = mem + NET_ARENA;
@@ -178,6 +180,7 @@ void worker_fini(struct worker *w)
 	if (w->loop)
 		hf_loop_free(w->loop);
 	udp_free(w->udp);
+	links_free(w->links);
 	letter_fini(&w->box);
 	if (w->arena.p)
 		munmap(w->arena.p, NET_ARENA + LETTER_MAX);

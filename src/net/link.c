@@ -1,0 +1,129 @@
+/* Links: connections that this worker dialled, to members and to next hops, kept and used again. A member has several, and one key always
+ * uses the same one, so that a call's messages keep their order. A link that breaks is dialled anew by the next message. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "flow.h"
+#include "sock.h"
+
+#define BUCKETS 1024
+
+struct links {
+	struct flow *bucket[BUCKETS];
+};
+
+struct links *links_new(void) { return calloc(1, sizeof(struct links)); }
+void links_free(struct links *l) { free(l); }
+
+static struct flow **bucket_of(struct links *l, uint16_t service, const struct hf_addr *to, unsigned index)
+{
+	uint32_t v[4], h;
+
+	memcpy(v, to->ip, 16);
+	h = (v[0] ^ v[1] * 3 ^ v[2] * 5 ^ v[3] * 7 ^ to->port * 0x9e3779b1u ^ index * 0x85ebca6bu ^ service) * 0xc2b2ae35u;
+	return &l->bucket[h >> 22];
+}
+
+static struct flow *find(struct worker *w, uint16_t service, const struct hf_addr *to, enum hf_transport t, unsigned index)
+{
+	for (struct flow *f = *bucket_of(w->links, service, to, index); f; f = f->next_link)
+		if (f->service == service && f->index == index && f->transport == t && hf_addr_eq(&f->source, to) && !f->end && !f->side[HF_CLIENT].eof)
+			return f;
+	return NULL;
+}
+
+void link_forget(struct flow *f)
+{
+	struct flow **at;
+
+	if (!f->link)
+		return;
+	at = bucket_of(f->w->links, f->service, &f->source, f->index);
+	while (*at && *at != f)
+		at = &(*at)->next_link;
+	if (*at)
+		*at = f->next_link;
+}
+
+static bool dial(struct flow *f, const struct snap_service *s)
+{
+	struct side *c = &f->side[HF_CLIENT];
+
+	c->fd = sock_connect(&f->source, true, NULL);
+	if (c->fd < 0)
+		return false;
+	f->local = sock_local(c->fd);
+	c->watch = hf_watch_new(f->w->loop, c->fd, HF_WRITE, conn_client_ready, f);
+	f->deadline = hf_timer_new(f->w->loop, conn_expired, f);
+	if (!c->watch || !f->deadline)
+		return false;
+	conn_deadline(f, s->pool->conf->dial_timeout);
+	return true;
+}
+
+static struct flow *make(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
+{
+	struct flow *f = flow_new(w), **at;
+
+	if (!f)
+		return NULL;
+	f->rt = s->rt;
+	f->pool = s->pool->rt;
+	f->service = s->rt->id;
+	f->listener = out ? out->hash : 0;
+	f->source = to->addr;
+	f->transport = to->transport;
+	f->index = (uint8_t)to->index;
+	f->server = to->member ? to->member->id : HF_NO_SERVER;
+	f->server_hash = to->member ? to->member->hash : 0;
+	f->link = true;
+	f->phase = PHASE_LINKING;
+	at = bucket_of(w->links, f->service, &f->source, f->index);
+	f->next_link = *at;
+	*at = f;
+	atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->rt->counts[w->index].flows, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->rt->counts[w->index].open_flows, 1, memory_order_relaxed);
+	if (!dial(f, s)) {
+		stream_end_later(f, HF_R_DIAL_FAILED); /* not now: a step may be running */
+		return NULL;
+	}
+	return f;
+}
+
+struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
+{
+	struct flow *f = find(w, s->rt->id, &to->addr, to->transport, to->index);
+
+	if (f)
+		return f;
+	if (atomic_load_explicit(&w->net->open_flows, memory_order_relaxed) >= w->snap->conf->gateway.max_flows)
+		return NULL;
+	return make(w, s, out, to);
+}
+
+void link_failed(struct flow *f, unsigned reason)
+{
+	if (f->server)
+		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
+	stream_end_later(f, reason);
+	worker_flush(f->w);
+}
+
+void link_ready(struct flow *f)
+{
+	struct worker *w = f->w;
+	const struct snap_service *s = snap_service(w->snap, f->service);
+
+	if (!s || sock_error(f->side[HF_CLIENT].fd) != 0) {
+		link_failed(f, s ? HF_R_DIAL_FAILED : HF_R_SERVICE_REMOVED);
+		return;
+	}
+	if (f->server)
+		atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
+	sock_patience(f->side[HF_CLIENT].fd);
+	stream_begin(f);
+	f->armed = ARM_IDLE;
+	conn_deadline(f, s->conf->idle_timeout);
+	stream_ready(f, HF_WRITE);
+}

@@ -1,0 +1,272 @@
+/* Connections that carry messages (framed fronts): accepted ones, and links that we dialled. Each message is a parcel as a datagram is one:
+ * it may go to any server, and what goes out over a connection is gathered and sent once a turn.
+ * A reader waits while the connection that it feeds is full; nothing is queued without a bound. */
+#include <stdlib.h>
+
+#include "flow.h"
+
+#define HIGH (128u * 1024) /* octets waiting in a connection: who feeds it is not read any more */
+#define LOW (32u * 1024)   /* ... and is read again */
+#define HALF_MS 32000      /* a peer that has closed its half still gets answers for 64 T1 (RFC 3261 17.1) */
+
+static const struct snap_service *service_of(const struct flow *f) { return snap_service(f->w->snap, f->service); }
+
+/* ---- out ---- */
+
+static void soil(struct flow *f)
+{
+	if (f->dirty)
+		return;
+	f->dirty = true;
+	f->next_dirty = f->w->dirty;
+	f->w->dirty = f;
+}
+
+void stream_end_later(struct flow *f, unsigned reason)
+{
+	if (!f->end)
+		f->end = reason;
+	soil(f);
+}
+
+static size_t room_for(struct hf_bytes base, const struct hf_splice *s, unsigned n)
+{
+	size_t sum = base.n;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += s[i].put.n;
+	return sum;
+}
+
+/* The reader of `from` waits for f. */
+static void block(struct flow *from, const struct flow *f)
+{
+	struct worker *w = f->w;
+
+	if (!from || from == f || from->blocked)
+		return;
+	from->blocked = true;
+	from->blocked_by = conn_name(f);
+	from->next_blocked = w->blocked;
+	w->blocked = from;
+}
+
+enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, const struct hf_splice *splices, unsigned n_splices)
+{
+	struct buf *b = &f->side[HF_CLIENT].out;
+	size_t n = room_for(base, splices, n_splices);
+
+	if (f->end || f->phase == PHASE_CLOSING)
+		return HF_ECLOSED;
+	if (!buf_room(b, n, OUT_MAX))
+		return HF_EFULL;
+	n = udp_compose(b->p + b->n, b->cap - b->n, base, splices, n_splices);
+	if (n == 0)
+		return HF_EINVAL;
+	b->n += n;
+	f->told = true;
+	f->last_ms = f->w->now_ms;
+	if (buf_len(b) > HIGH)
+		block(from, f);
+	soil(f);
+	return HF_OK;
+}
+
+static void watch(struct flow *f)
+{
+	struct side *s = &f->side[HF_CLIENT];
+	bool read = !s->eof && !f->blocked && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
+
+	if (f->phase == PHASE_MESSAGES)
+		hf_watch_set(s->watch, (read ? HF_READ : 0u) | (buf_len(&s->out) ? HF_WRITE : 0u));
+}
+
+static void parcels(struct flow *f);
+
+/* Those that waited for f go on; a flow that is gone lets go too. */
+static void unblock(struct worker *w, const struct flow *f)
+{
+	struct flow *list = w->blocked, *next;
+
+	w->blocked = NULL;
+	for (; list; list = next) {
+		next = list->next_blocked;
+		if (list->blocked_by.slot == f->slot && list->blocked_by.generation == f->generation) {
+			list->blocked = false;
+			list->resume = true;
+			soil(list);
+		} else {
+			list->next_blocked = w->blocked;
+			w->blocked = list;
+		}
+	}
+}
+
+static void clean(struct flow *f)
+{
+	struct side *s = &f->side[HF_CLIENT];
+
+	if (f->resume && !f->end) {
+		f->resume = false;
+		parcels(f);
+	}
+	if (f->phase == PHASE_MESSAGES && !f->end && conn_drain(s) != HF_OK)
+		f->end = f->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
+	if (buf_len(&s->out) < LOW)
+		unblock(f->w, f);
+	if (f->end && f->link)
+		conn_close(f, f->end); /* nobody waits for the rest */
+	else if (f->end)
+		conn_close_later(f, f->end);
+	else
+		watch(f);
+}
+
+void worker_flush(struct worker *w)
+{
+	udp_flush(w);
+	while (w->dirty) {
+		struct flow *f = w->dirty;
+
+		w->dirty = f->next_dirty;
+		f->dirty = false;
+		clean(f);
+	}
+	udp_flush(w);
+}
+
+void stream_resume(struct flow *f)
+{
+	f->resume = true;
+	soil(f);
+	worker_flush(f->w);
+}
+
+static void take_out(struct flow **list, struct flow *f, bool dirty)
+{
+	while (*list && *list != f)
+		list = dirty ? &(*list)->next_dirty : &(*list)->next_blocked;
+	if (*list)
+		*list = dirty ? f->next_dirty : f->next_blocked;
+}
+
+void stream_forget(struct flow *f)
+{
+	if (f->dirty)
+		take_out(&f->w->dirty, f, true);
+	if (f->blocked)
+		take_out(&f->w->blocked, f, false);
+	f->dirty = f->blocked = false;
+	unblock(f->w, f);
+	link_forget(f);
+}
+
+/* ---- in ---- */
+
+/* One step: the octets that its message took, 0 when it is not whole. */
+static size_t one(struct flow *f, const struct snap_service *s)
+{
+	struct side *c = &f->side[HF_CLIENT];
+	struct parcel p = {.w = f->w, .service = s, .rt = f->rt, .pool = s->pool->rt, .flow = f};
+	const struct hf_listener_info *l = snap_listener(s, f->listener, NULL);
+
+	hf_arena_reset(&f->w->arena);
+	deliver_ctx(f->w, s, &p.ctx);
+	p.ctx.flow = f->state;
+	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .eof = c->eof, .bytes = buf_view(&c->in), .listener = l ? l : &s->infos[0],
+		.source = f->source, .local = f->local, .transport = f->transport, .flow_name = conn_name(f), .member = f->link ? f->server_hash : 0};
+	p.ev.from_servers = p.ev.member || p.ev.listener->inside || snap_from_servers(s, &f->source);
+	f->busy = true;
+	deliver_run(&p);
+	f->busy = false;
+	if (p.took)
+		atomic_fetch_add_explicit(&f->rt->counts[f->w->index].parcels, 1, memory_order_relaxed);
+	return p.took;
+}
+
+/* A message that has begun has the handshake's time to end; between messages the connection may be idle for long. */
+static void arm(struct flow *f, const struct snap_service *s, bool progress)
+{
+	bool partial = buf_len(&f->side[HF_CLIENT].in) > 0 && !f->blocked;
+
+	f->last_ms = f->w->now_ms;
+	if (partial && f->armed == ARM_PARTIAL) {
+		if (progress)
+			f->partial_ms = f->w->now_ms;
+	} else if (partial) {
+		f->armed = ARM_PARTIAL;
+		f->partial_ms = f->w->now_ms;
+		conn_deadline(f, s->conf->handshake_timeout);
+	} else if (f->armed != ARM_IDLE && (progress || f->armed == ARM_PARTIAL)) {
+		f->armed = ARM_IDLE;
+		conn_deadline(f, s->conf->idle_timeout);
+	}
+}
+
+/* All whole messages that are there. What they cause to be closed is closed later, by worker_flush. */
+static void parcels(struct flow *f)
+{
+	struct side *c = &f->side[HF_CLIENT];
+	const struct snap_service *s = service_of(f);
+	bool progress = false;
+	size_t n;
+
+	while (s && !f->end && !f->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
+		c->need = 0;
+		n = one(f, s);
+		if (n == 0 || n > buf_len(&c->in))
+			break;
+		c->in.at += n;
+		progress = true;
+	}
+	if (buf_len(&c->in) == 0)
+		buf_free(&c->in); /* an idle connection keeps no buffer */
+	if (!s)
+		stream_end_later(f, HF_R_SERVICE_REMOVED);
+	else if (c->eof && !f->blocked)
+		conn_deadline(f, HALF_MS);
+	else
+		arm(f, s, progress);
+	if (buf_len(&c->in) >= f->rt->front->max_opening && !progress && !f->blocked)
+		stream_end_later(f, HF_R_TOO_BIG);
+}
+
+void stream_begin(struct flow *f)
+{
+	f->phase = PHASE_MESSAGES;
+	f->armed = ARM_FIRST;
+	f->last_ms = f->w->now_ms;
+}
+
+void stream_ready(struct flow *f, unsigned what)
+{
+	struct worker *w = f->w;
+	struct side *s = &f->side[HF_CLIENT];
+
+	if (what & HF_WRITE)
+		soil(f);
+	if (what & HF_READ) {
+		if (!conn_gather(f, s))
+			stream_end_later(f, f->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
+		else if (s->eof && !buf_len(&s->in) && (f->link || !f->told))
+			stream_end_later(f, HF_R_DONE);
+		else
+			parcels(f);
+		soil(f);
+	}
+	worker_flush(w);
+}
+
+void stream_expired(struct flow *f)
+{
+	struct worker *w = f->w;
+	const struct snap_service *s = service_of(f);
+	uint64_t from = f->armed == ARM_PARTIAL ? f->partial_ms : f->last_ms;
+	uint64_t limit = !s || f->side[HF_CLIENT].eof ? 0 : f->armed == ARM_IDLE ? s->conf->idle_timeout : s->conf->handshake_timeout;
+
+	if (limit && f->armed != ARM_FIRST && from + limit > w->now_ms)
+		conn_deadline(f, from + limit - w->now_ms);
+	else
+		stream_end_later(f, f->armed == ARM_IDLE || f->side[HF_CLIENT].eof ? HF_R_DONE : HF_R_HANDSHAKE_TIMEOUT);
+	worker_flush(w);
+}
