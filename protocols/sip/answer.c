@@ -3,12 +3,15 @@
  * Over UDP an answer is never longer than its request, so that a forged source gains nothing. Knows no engine. */
 #include "inside.h"
 
+/* What an answer over a stream may have beyond its request: status line, phrase, To tag, received, Retry-After, Content-Length. */
+enum { STREAM_ROOM = 512 };
+
 static const struct { unsigned status; const char *phrase; } phrases[] = {
-	{200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {482, "Loop Detected"},
+	{200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {430, "Flow Failed"}, {482, "Loop Detected"},
 	{483, "Too Many Hops"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "Version Not Supported"}, {513, "Message Too Large"},
 };
 
-void sip_drop(struct sip_step *s, unsigned reason) { hf_act(s->acts, HF_ACT_DROP)->end.reason = reason; }
+void sip_drop(struct sip_step *s, unsigned reason) { hf_act(s->acts, s->closes ? HF_ACT_CLOSE : HF_ACT_DROP)->end.reason = reason; }
 
 void sip_count(struct sip_step *s, unsigned reason)
 {
@@ -18,10 +21,12 @@ void sip_count(struct sip_step *s, unsigned reason)
 	a->end.count_only = true;
 }
 
-uint16_t sip_return_port(const struct sip_via *via, const struct hf_addr *source)
+uint16_t sip_return_port(const struct sip_step *s)
 {
-	if (via->rport)
-		return source->port;
+	const struct sip_via *via = &s->p->msg.via[0];
+
+	if (via->rport && !s->stream) /* nobody listens at the port that a connection came from */
+		return s->ev->source.port;
 	return via->port ? via->port : 5060;
 }
 
@@ -102,18 +107,20 @@ static void send_answer(struct sip_step *s, struct hf_bytes text)
 {
 	struct hf_send *send = &hf_act(s->acts, HF_ACT_SEND)->send;
 
-	send->to = HF_TO_RETURN;
+	send->base = text;
+	send->to = s->stream ? HF_TO_SOURCE : HF_TO_RETURN;
+	if (s->stream)
+		return;
 	send->listener = s->ev->listener->hash;
 	send->addr = s->ev->source;
-	send->addr.port = sip_return_port(&s->p->msg.via[0], &s->ev->source);
+	send->addr.port = sip_return_port(s);
 	send->local = sip_local_of(s->ev);
-	send->base = text;
 }
 
 void sip_refuse(struct sip_step *s, const struct sip_refusal *r)
 {
 	const struct sip_msg *m = &s->p->msg;
-	size_t cap = s->ev->bytes.n;
+	size_t cap = s->stream ? m->raw.n + STREAM_ROOM : s->ev->bytes.n;
 	uint8_t *buf;
 	bool lean = false;
 
@@ -135,7 +142,7 @@ void sip_refuse(struct sip_step *s, const struct sip_refusal *r)
 			sip_drop(s, r->reason);
 			return;
 		}
-		if (lean)
+		if (lean || s->stream)
 			break;
 	}
 	sip_drop(s, SIP_R_BIG_ANSWER);

@@ -1,5 +1,5 @@
 /* What a forwarded request has that its original had not (RFC 3261 16.6): our Via on top, Record-Route, Path, one hop less,
- * our Routes off, received and rport in the client's Via. All as splices; every other octet goes out as it came. Pure. */
+ * our Routes off, received and rport in the client's Via, a length for streams. All as splices; every other octet goes out as it came. Pure. */
 #include "inside.h"
 
 enum { HOPS = 70, HOPS_MAX = 255 }; /* RFC 3261 16.6 step 3, 20.22 */
@@ -109,12 +109,16 @@ static void write_via(const struct sip_step *s, const struct sip_out *o, struct 
 			    .loop = s->p->loop, .source = ev->source, .local = sip_local_of(ev)};
 	static const char *const names[HF_TRANSPORTS] = {"UDP", "TCP", "TLS", "WS", "WSS"};
 
-	hf.source.port = sip_return_port(&s->p->msg.via[0], &ev->source);
+	hf.source.port = sip_return_port(s);
+	if (s->stream) {
+		hf.has_connection = true;
+		hf.connection = ev->flow_name;
+	}
 	write_branch(s, o->server, branch);
 	hf_w_str(w, "Via: " VERSION "/");
 	hf_w_str(w, names[o->transport]);
 	hf_w_str(w, " ");
-	hf_w_bytes(w, o->out_text);
+	hf_w_bytes(w, o->sent_by);
 	hf_w_str(w, ";branch=");
 	hf_w_mem(w, branch, sizeof branch);
 	hf_w_str(w, ";hf=");
@@ -122,15 +126,18 @@ static void write_via(const struct sip_step *s, const struct sip_out *o, struct 
 	hf_w_str(w, "\r\n");
 }
 
-static void write_uri_end(struct hf_bytes host, struct hf_writer *w)
+static void write_uri_end(const struct sip_face *f, struct hf_writer *w)
 {
-	hf_w_str(w, "@");
-	hf_w_bytes(w, host);
+	hf_w_bytes(w, f->text);
+	if (f->transport != HF_UDP) {
+		hf_w_str(w, ";transport=");
+		hf_w_str(w, hf_transport_name(f->transport));
+	}
 	hf_w_str(w, ";lr>\r\n");
 }
 
 /* The side that opened the dialog signs it with its tag; a NOTIFY may be what makes the other side's dialog (RFC 6665 4.4.1). */
-static void write_record_route(const struct sip_step *s, const struct sip_out *o, struct hf_bytes host, struct hf_writer *w)
+static void write_record_route(const struct sip_step *s, const struct sip_out *o, const struct sip_face *face, struct hf_writer *w)
 {
 	const struct sip_parcel *p = s->p;
 	bool from_opens = p->has_cookie ? p->from_opener : !p->msg.to_tag.p;
@@ -139,11 +146,9 @@ static void write_record_route(const struct sip_step *s, const struct sip_out *o
 	hf_w_str(w, "Record-Route: <sip:");
 	if (c.server) {
 		sip_cookie_write(s->ctx->site, &c, p->msg.call_id, from_opens ? p->msg.from_tag : p->msg.to_tag, w);
-		write_uri_end(host, w);
-		return;
+		hf_w_str(w, "@");
 	}
-	hf_w_bytes(w, host);
-	hf_w_str(w, ";lr>\r\n");
+	write_uri_end(face, w);
 }
 
 /* Methods that make a dialog; in one, Record-Route has no effect (RFC 3261 12.2). */
@@ -158,27 +163,30 @@ static bool wants_record_route(const struct sip_step *s)
 	return !m->to_tag.p && (m->method_id == SIP_INVITE || m->method_id == SIP_SUBSCRIBE || m->method_id == SIP_REFER);
 }
 
-/* Two when the sides know us by different names, the one of the side it leaves by on top (RFC 5658 5). */
+/* Two when the sides reach us in different ways, the one of the side it leaves by on top (RFC 5658 5). */
 static void write_record_routes(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
 {
-	write_record_route(s, o, o->out_text, w);
-	if (!hf_bytes_eq(o->out_text, o->in_text))
-		write_record_route(s, o, o->in_text, w);
+	write_record_route(s, o, &o->out, w);
+	if (o->out.transport != o->in.transport || !hf_bytes_eq(o->out.text, o->in.text))
+		write_record_route(s, o, &o->in, w);
 }
 
 static void write_path(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
 {
-	struct sip_flow f = {.listener = s->ev->listener->hash, .remote = s->ev->source, .local = sip_local_of(s->ev)};
+	struct sip_flow f = {.listener = s->ev->listener->hash, .remote = s->ev->source, .local = sip_local_of(s->ev), .stream = s->stream,
+			     .connection = s->ev->flow_name};
 
+	f.connection.boot = s->ctx->site->boot;
 	hf_w_str(w, "Path: <sip:");
 	sip_flow_write(s->ctx->site, &f, w);
-	write_uri_end(o->out_text, w);
+	hf_w_str(w, "@");
+	write_uri_end(&o->out, w);
 }
 
 static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_out *o)
 {
 	const struct sip_msg *m = &s->p->msg;
-	size_t cap = 640 + 3 * o->out_text.n + o->in_text.n; /* Via 190, two Record-Routes 100, Path 120, Max-Forwards 18, and names */
+	size_t cap = 640 + o->sent_by.n + 2 * o->out.text.n + o->in.text.n; /* Via 190, two Record-Routes 140, Path 150, Max-Forwards 18, and names */
 	uint8_t *p = hf_arena_alloc(s->ctx->arena, cap);
 	struct hf_writer w = hf_writer_on(p, cap);
 
@@ -263,6 +271,21 @@ static void edit_version(const struct sip_step *s, struct list *l)
 		add(l, at, (uint32_t)(sizeof VERSION - 1), HF_LIT(VERSION));
 }
 
+struct hf_bytes sip_length_line(struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+	enum { MOST = 32 };
+	uint8_t *p = hf_arena_alloc(s->ctx->arena, MOST);
+	struct hf_writer w = hf_writer_on(p, MOST);
+
+	if (!p)
+		return HF_NONE;
+	hf_w_str(&w, "Content-Length: ");
+	hf_w_dec(&w, m->raw.n - m->body);
+	hf_w_str(&w, "\r\n");
+	return hf_writer_view(&w);
+}
+
 bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
 {
 	struct list l = {.s = hf_arena_alloc(s->ctx->arena, HF_SPLICES_MAX * sizeof *l.s)};
@@ -282,6 +305,8 @@ bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
 		edit_from_strict(s, &l);
 	else
 		edit_routes(s, s->p->own_routes, &l);
+	if (hf_transport_is_stream(o->transport) && !s->p->msg.has_content_length)
+		put(&l, s->p->msg.head_end, 0, sip_length_line(s));
 	send->base = s->p->msg.raw;
 	send->splices = l.s;
 	send->n_splices = l.n;

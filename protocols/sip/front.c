@@ -1,4 +1,4 @@
-/* The SIP front: what a datagram is, and the steps of a request (DESIGN 4). The struct that net runs stands at the end.
+/* The SIP front: what octets are, and the steps of a request (DESIGN 4). The struct that net runs stands at the end.
  * Pure: octets in, acts out; what one step leaves for the next hangs in ctx->parcel. */
 #include "sip.h"
 
@@ -6,7 +6,7 @@
 
 #include "holdfast/hash.h"
 
-enum { NUL_PING_MAX = 4 /* phones send 1 to 4 */ };
+enum { NUL_PING_MAX = 4 /* phones send 1 to 4 */, PIPELINED = 16385 /* room behind the longest message, so that one read takes several */ };
 /* Without a server: long enough that a crowd of phones does not come back at once, short enough for a caller. */
 #define RETRY_AFTER HF_LIT("Retry-After: 10\r\n")
 
@@ -44,7 +44,7 @@ static void ask(struct sip_step *s)
 
 static void forward(struct sip_step *s, const struct sip_out *out, struct hf_send *send)
 {
-	if (out->out_text.p && out->in_text.p && sip_edit(s, out, send)) {
+	if (out->sent_by.p && out->in.text.p && sip_edit(s, out, send)) {
 		hf_act(s->acts, HF_ACT_SEND)->send = *send;
 		return;
 	}
@@ -61,8 +61,11 @@ static void to_server(struct sip_step *s, const struct hf_chosen *c)
 		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, RETRY_AFTER});
 		return;
 	}
-	out.out_text = sip_listener_text(arena, c->out, &c->out_addr);
-	out.in_text = sip_listener_text(arena, s->ev->listener, &s->ev->local);
+	out.out = sip_face_of(arena, c->out, &c->out_addr);
+	out.in = sip_face_of(arena, s->ev->listener, &s->ev->local);
+	out.sent_by = out.out.text;
+	if (out.out.transport != c->transport)
+		out.out = out.in; /* there is no listener of the server's transport: it reaches us where the client does */
 	forward(s, &out, &send);
 }
 
@@ -86,11 +89,18 @@ static void learn_from_member(struct sip_step *s)
 
 static void to_hop(struct sip_step *s, const struct sip_hop *hop)
 {
-	struct hf_send send = {.to = hop->kind == SIP_HOP_FLOW ? HF_TO_RETURN : HF_TO_NEXT_HOP, .listener = hop->out->hash, .addr = hop->addr, .local = hop->local};
-	struct sip_out out = {.cookie_server = s->p->has_cookie ? s->p->cookie.server : s->ev->member, .transport = hop->out->transport,
-			      .out_text = hop->out_text, .strict = hop->strict};
+	const struct hf_event *ev = s->ev;
+	struct hf_send send = {.to = hop->kind == SIP_HOP_FLOW ? HF_TO_RETURN : HF_TO_NEXT_HOP, .addr = hop->addr, .local = hop->local,
+			       .transport = hop->transport, .flow = hop->flow};
+	struct sip_out out = {.cookie_server = s->p->has_cookie ? s->p->cookie.server : ev->member, .transport = hop->transport, .strict = hop->strict};
 
-	out.in_text = sip_listener_text(s->ctx->arena, s->ev->listener, &s->ev->local);
+	send.listener = hop->out->transport == hop->transport ? hop->out->hash : 0;
+	out.out = sip_face_of(s->ctx->arena, hop->out, hop->local.family ? &hop->local : &hop->out->addr);
+	out.in = sip_face_of(s->ctx->arena, ev->listener, &ev->local);
+	out.sent_by = out.out.text;
+	if (out.in.transport != ev->transport)
+		out.in = out.out; /* dialled by us: there is no listener of the server's transport */
+	s->p->to_flow = hop->flow.generation != 0;
 	learn_from_member(s);
 	forward(s, &out, &send);
 }
@@ -107,6 +117,9 @@ static void outward(struct sip_step *s)
 		return;
 	case SIP_HOP_NAME:
 		sip_refuse(s, &(struct sip_refusal){503, "Next hop not resolved", SIP_R_UNRESOLVED, HF_NONE});
+		return;
+	case SIP_HOP_GONE:
+		sip_refuse(s, &(struct sip_refusal){430, NULL, HF_R_FLOW_GONE, HF_NONE});
 		return;
 	case SIP_HOP_BAD:
 		sip_refuse(s, &(struct sip_refusal){503, "Next hop not reachable", SIP_R_UNREACHABLE, HF_NONE});
@@ -131,18 +144,24 @@ static void request(struct sip_step *s)
 		ask(s);
 }
 
-static void datagram(struct sip_step *s)
+/* A datagram that is no message, dealt with. */
+static bool is_no_message(struct sip_step *s)
+{
+	if (!is_ping(s->ev->bytes))
+		return sip_stun(s);
+	sip_drop(s, SIP_R_PING);
+	return true;
+}
+
+static void octets(struct sip_step *s)
 {
 	struct sip_parcel *p;
 
-	if (is_ping(s->ev->bytes)) {
-		sip_drop(s, SIP_R_PING);
-		return;
-	}
-	if (sip_stun(s))
+	if (s->stream ? !sip_stream_ready(s) : is_no_message(s))
 		return;
 	p = hf_arena_alloc(s->ctx->arena, sizeof *p);
 	if (!p) {
+		s->closes = s->stream; /* its end is not known */
 		sip_drop(s, HF_R_NO_MEMORY);
 		return;
 	}
@@ -150,7 +169,9 @@ static void datagram(struct sip_step *s)
 	p->came = *s->ev;
 	s->p = s->ctx->parcel = p;
 	s->ev = &p->came;
-	sip_scan(s->ev->bytes, false, &s->conf->limits, s->ctx->arena, &p->msg);
+	sip_scan(s->ev->bytes, s->stream, &s->conf->limits, s->ctx->arena, &p->msg);
+	if (s->stream && !sip_stream_take(s))
+		return;
 	if (p->msg.response)
 		sip_reply(s);
 	else
@@ -173,7 +194,7 @@ static void failed(struct sip_step *s, unsigned reason)
 		a->learn.life = HF_LIFE_LINGER;
 		a->learn.life_s = 32; /* as after any other final answer */
 	}
-	sip_refuse(s, &(struct sip_refusal){503, NULL, reason, HF_NONE});
+	sip_refuse(s, &(struct sip_refusal){s->p->to_flow ? 430 : 503, NULL, reason, HF_NONE});
 }
 
 static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
@@ -182,13 +203,15 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	struct sip_step s = {.ctx = ctx, .ev = ev, .conf = ctx->conf, .acts = acts};
 
 	if (ev->kind == HF_EV_BYTES) {
-		datagram(&s);
+		s.stream = hf_transport_is_stream(ev->transport);
+		octets(&s);
 		return;
 	}
 	if (!p)
 		return; /* END of what has left nothing behind */
 	s.p = p;
 	s.ev = &p->came;
+	s.stream = hf_transport_is_stream(s.ev->transport);
 	if (ev->kind == HF_EV_CHOICE)
 		to_server(&s, ev->chosen);
 	else if (ev->kind == HF_EV_FAIL)
@@ -205,10 +228,12 @@ static const struct hf_default defaults[] = {{"affinity", "auto"}, {"load-factor
 
 const struct hf_front hf_sip_front = {
 	.name = "sip",
-	.transports = HF_TRANSPORT_BIT(HF_UDP),
+	.transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP),
 	.server_transport = HF_UDP,
+	.framed = true,
 	.port = 5060,
 	.datagrams = true,
+	.max_opening = SIP_MESSAGE_MAX + PIPELINED,
 	.probe_name = "options",
 	.options = sip_options,
 	.n_options = SIP_N_OPTIONS,

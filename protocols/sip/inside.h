@@ -1,5 +1,5 @@
 /* What the files of the SIP front share: its options, a parcel on its way, and who does what. Never included from outside.
- * A request walks: front.c (what is it) -> check.c (may it go on) -> route.c (ours, whose, where to) -> life.c and keys.c (what is
+ * A request walks: front.c (what is it; stream.c: where it ends) -> check.c (may it go on) -> route.c (ours, whose, where to) -> life.c and keys.c (what is
  * asked of the engine) -> edit.c (the splices). answer.c refuses, reply.c takes responses. All pure; any thread. */
 #ifndef SIP_INSIDE_H
 #define SIP_INSIDE_H
@@ -65,6 +65,8 @@ struct sip_conf {
 	struct sip_limits limits;              /* derived from these */
 };
 
+enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
+
 enum { SIP_N_OPTIONS = 15 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
@@ -86,6 +88,7 @@ struct sip_parcel {
 	bool has_flow;            /* a flow token that holds */
 	struct sip_flow flow;
 	bool bad_cookie;
+	bool to_flow;             /* it went to a client's connection: there is no other way there */
 	bool answered;            /* by ourselves: a failure to send that is only counted */
 };
 
@@ -93,6 +96,8 @@ struct sip_parcel {
 struct sip_step {
 	struct hf_ctx *ctx;
 	const struct hf_event *ev; /* the one that brought the octets */
+	bool stream;               /* they came over a connection */
+	bool closes;               /* which ends with this message: what follows cannot be framed */
 	const struct sip_conf *conf;
 	struct sip_parcel *p;
 	struct hf_acts *acts;
@@ -105,8 +110,8 @@ void sip_count(struct sip_step *s, unsigned reason);
 /* Answers the request and ends the parcel; an ACK is dropped instead. `phrase` NULL: the status's own. */
 struct sip_refusal { unsigned status; const char *phrase; unsigned reason; struct hf_bytes extra; /* whole header lines */ };
 void sip_refuse(struct sip_step *s, const struct sip_refusal *r);
-/* The port that responses to this Via go to (RFC 3261 18.2.2, RFC 3581 4). */
-uint16_t sip_return_port(const struct sip_via *via, const struct hf_addr *source);
+/* The port that responses to the topmost Via go to (RFC 3261 18.2.2, RFC 3581 4); of a connection, when it is gone. */
+uint16_t sip_return_port(const struct sip_step *s);
 
 /* ---- check.c ---- */
 
@@ -119,17 +124,20 @@ bool sip_is_own(const struct sip_step *s, const struct sip_uri *uri);
 /* Takes our Routes off the top, reads their tokens, and finds the side. */
 void sip_route_look(struct sip_step *s);
 /* Where a server's request goes. */
-enum sip_hop_kind { SIP_HOP_ADDR, SIP_HOP_FLOW, SIP_HOP_SELF, SIP_HOP_NAME, SIP_HOP_BAD };
+enum sip_hop_kind { SIP_HOP_ADDR, SIP_HOP_FLOW, SIP_HOP_SELF, SIP_HOP_NAME, SIP_HOP_GONE /* a flow that is no more */, SIP_HOP_BAD };
 struct sip_hop {
 	enum sip_hop_kind kind;
-	struct hf_addr addr, local;
-	const struct hf_listener_info *out;
-	struct hf_bytes out_text;  /* host:port that peers on that side know us by */
+	struct hf_addr addr, local; /* a connection has port 0: nobody dials a client */
+	enum hf_transport transport;
+	struct hf_flow_name flow;  /* of a connection; generation 0: none */
+	const struct hf_listener_info *out; /* whose name peers on that side know us by */
 	bool strict;               /* the next hop is a strict router (RFC 3261 16.6 step 6) */
 };
 struct sip_hop sip_route_hop(struct sip_step *s);
-/* host:port to tell to peers: `advertise`, else the address. In the arena; p == NULL: no room. */
-struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
+/* How peers of one side reach us. text is host:port, `advertise` before the address; in the arena; p == NULL: no room. */
+struct sip_face { struct hf_bytes text; enum hf_transport transport; };
+struct sip_face sip_face_of(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
+const struct hf_listener_info *sip_listener_of(const struct hf_ctx *ctx, uint32_t hash);
 
 /* ---- keys.c ---- */
 
@@ -154,14 +162,25 @@ struct sip_life sip_life_of_response(const struct sip_step *s, bool opening);
 struct sip_out {
 	uint32_t server;           /* its hash, 0: it goes to a client */
 	uint32_t cookie_server;    /* whom Record-Route names; 0: nobody is known */
-	enum hf_transport transport;
-	struct hf_bytes out_text, in_text; /* how we are known on the side it leaves by / came from */
+	enum hf_transport transport; /* what it really leaves by */
+	struct hf_bytes sent_by;
+	struct sip_face out, in;   /* how we are reached on the side it leaves by / came from */
 	bool strict;               /* the next hop is a strict router */
 };
 /* Writes the splices into send. False: no room. */
 bool sip_edit(struct sip_step *s, const struct sip_out *out, struct hf_send *send);
 /* received and rport of the top Via (RFC 3581 4). False: no room. */
 bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n);
+
+/* The Content-Length header that a stream needs and the message has not (RFC 3261 18.3). p == NULL: no room. */
+struct hf_bytes sip_length_line(struct sip_step *s);
+
+/* ---- stream.c ---- */
+
+/* Before the scan. False: there is no message yet; the acts say what is to be done. */
+bool sip_stream_ready(struct sip_step *s);
+/* Behind it. False as well: the message is not whole. */
+bool sip_stream_take(struct sip_step *s);
 
 /* ---- reply.c, stun.c, probe.c ---- */
 

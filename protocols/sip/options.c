@@ -30,7 +30,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "What becomes of OPTIONS to the gateway itself: forwarded to a server, so that its answer tells of the pool, or answered here."},
 	{"own-names", HF_OPT_TEXT, LIVE, AT(own_names), .max = 4096, .dflt = "",
 	 .help = "Host names that mean this gateway in Route and Request-URI, blanks between; its addresses and advertised names are known."},
-	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = 65535, .unit = "octets", .dflt = "65535",
+	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = SIP_MESSAGE_MAX, .unit = "octets", .dflt = "65535",
 	 .help = "The longest message."},
 	{"max-headers", HF_OPT_UINT, LIVE, AT(max_headers), .min = 16, .max = 4096, .unit = "lines", .dflt = "256",
 	 .help = "Header lines of a message."},

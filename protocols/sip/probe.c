@@ -51,7 +51,7 @@ bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct 
 	hf_w_printf(&f, ">;tag=%s", call);
 	after_from[f.n] = 0;
 	r.uri = field(uri, "sip:", &p->addr, "");
-	r.via = field(via, "SIP/2.0/UDP ", &p->local, after_via);
+	r.via = field(via, hf_transport_is_stream(p->transport) ? "SIP/2.0/TCP " : "SIP/2.0/UDP ", &p->local, after_via);
 	r.from = field(from, "<sip:holdfast@", &p->local, after_from);
 	r.to = field(to, "<sip:", &p->addr, ">");
 	return osip_door_compose(&r, w);
@@ -65,7 +65,7 @@ static bool is_accepted(const struct sip_codes *c, unsigned status)
 	return false;
 }
 
-enum hf_probe_result sip_probe_read(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms)
+static enum hf_probe_result read_one(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms)
 {
 	const struct sip_conf *conf = ctx->conf;
 	struct osip_door_answer a;
@@ -85,4 +85,27 @@ enum hf_probe_result sip_probe_read(const struct hf_ctx *ctx, const struct hf_pr
 	if (a.has_retry_after)
 		*busy_ms = (a.retry_after_s < BUSY_MAX_S ? a.retry_after_s : BUSY_MAX_S) * 1000;
 	return HF_PROBE_BUSY;
+}
+
+/* All that came so far: messages that are not the answer are passed over, as datagrams are. */
+static enum hf_probe_result read_stream(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms)
+{
+	const struct sip_conf *conf = ctx->conf;
+	enum hf_probe_result r;
+	struct sip_msg m;
+
+	while (sip_scan(got, true, &conf->limits, ctx->arena, &m) != SIP_INCOMPLETE) {
+		if (!m.framed)
+			return HF_PROBE_FAILED;
+		r = read_one(ctx, p, m.raw, busy_ms);
+		if (r != HF_PROBE_NOT_MINE && r != HF_PROBE_MORE)
+			return r;
+		got = hf_bytes_sub(got, m.used, got.n);
+	}
+	return HF_PROBE_MORE;
+}
+
+enum hf_probe_result sip_probe_read(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms)
+{
+	return hf_transport_is_stream(p->transport) ? read_stream(ctx, p, got, busy_ms) : read_one(ctx, p, got, busy_ms);
 }

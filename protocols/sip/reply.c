@@ -1,5 +1,5 @@
 /* Responses (RFC 3261 16.7, 18.1.2): the top Via must carry our parameter with a tag that holds, exactly that value goes, and the
- * response goes to the address signed in it and nowhere else. What it means for the session is learnt; nothing is ever answered. */
+ * response goes to the connection or address signed in it and nowhere else. What it means for the session is learnt; nothing is ever answered. */
 #include "inside.h"
 
 enum { BUSY_MAX_S = 3600 }; /* no Retry-After takes a server out for longer than an hour */
@@ -79,23 +79,37 @@ static void learn_life(struct sip_step *s, const struct sip_hf *hf)
 	a->learn.why = HF_WHY_ENTRY;
 }
 
+/* A listener that a reload took away leaves its connections. */
+static enum hf_transport transport_of(const struct sip_step *s, const struct sip_hf *hf)
+{
+	const struct hf_listener_info *l = sip_listener_of(s->ctx, hf->listener);
+
+	return l ? l->transport : hf->has_connection ? HF_TCP : HF_UDP;
+}
+
 static bool relay(struct sip_step *s, const struct sip_hf *hf)
 {
 	const struct sip_msg *m = &s->p->msg;
-	struct hf_splice *cut = hf_arena_alloc(s->ctx->arena, sizeof *cut);
+	struct hf_splice *edit = hf_arena_alloc(s->ctx->arena, 2 * sizeof *edit);
+	enum hf_transport transport = transport_of(s, hf);
+	struct hf_bytes length = hf_transport_is_stream(transport) && !m->has_content_length ? sip_length_line(s) : HF_LIT("");
 	struct hf_send *send;
 
-	if (!cut)
+	if (!edit || !length.p)
 		return false;
-	*cut = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_NONE};
+	edit[0] = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_NONE};
+	edit[1] = (struct hf_splice){m->head_end, 0, length};
 	send = &hf_act(s->acts, HF_ACT_SEND)->send;
 	send->to = HF_TO_RETURN;
 	send->listener = hf->listener;
 	send->addr = hf->source;
 	send->local = hf->local;
+	send->transport = transport;
+	if (hf->has_connection && hf->boot == s->ctx->site->boot)
+		send->flow = hf->connection;
 	send->base = m->raw;
-	send->splices = cut;
-	send->n_splices = 1;
+	send->splices = edit;
+	send->n_splices = length.n ? 2 : 1;
 	return true;
 }
 

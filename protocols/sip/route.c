@@ -155,12 +155,12 @@ void sip_route_look(struct sip_step *s)
 	if (p->has_cookie)
 		p->side = p->from_opener == p->cookie.server_opened ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
 	else
-		p->side = s->ev->member || s->ev->listener->inside ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
+		p->side = s->ev->member || s->ev->from_servers || s->ev->listener->inside ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
 }
 
 /* ---- where a server's request goes ---- */
 
-struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local)
+static struct hf_bytes listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local)
 {
 	size_t cap = l->advertise.n + 56, scheme = hf_bytes_find(l->uri, '/') + 2; /* an IPv6 literal with brackets and a port has 54 */
 	struct hf_addr a = *local;
@@ -188,7 +188,12 @@ struct hf_bytes sip_listener_text(struct hf_arena *arena, const struct hf_listen
 	return hf_writer_view(&w);
 }
 
-static const struct hf_listener_info *listener_of(const struct hf_ctx *ctx, uint32_t hash)
+struct sip_face sip_face_of(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local)
+{
+	return (struct sip_face){listener_text(arena, l, local), l->transport};
+}
+
+const struct hf_listener_info *sip_listener_of(const struct hf_ctx *ctx, uint32_t hash)
 {
 	for (unsigned i = 0; i < ctx->n_listeners; i++)
 		if (ctx->listeners[i].hash == hash)
@@ -196,20 +201,23 @@ static const struct hf_listener_info *listener_of(const struct hf_ctx *ctx, uint
 	return NULL;
 }
 
-/* Which of our sockets faces a client with this address: the one that the request came to, unless it faces the servers. */
-static const struct hf_listener_info *listener_to(const struct sip_step *s, const struct hf_addr *to)
+/* By which of our listeners a client with this address is reached: one that does not face the servers, and the one that the request
+ * came to before others. A datagram needs a socket of its kind; a connection can be dialled without a listener, and is then named by another. */
+static const struct hf_listener_info *listener_to(const struct sip_step *s, const struct hf_addr *to, enum hf_transport transport)
 {
-	const struct hf_listener_info *in = s->ev->listener;
+	const struct hf_listener_info *best = NULL;
+	int most = -1;
 
-	if (!in->inside && in->addr.family == to->family)
-		return in;
 	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
 		const struct hf_listener_info *l = &s->ctx->listeners[i];
+		int score = 4 * (l->transport == transport) + 2 * !l->inside + (l == s->ev->listener);
 
-		if (!l->inside && l->transport == HF_UDP && l->addr.family == to->family)
-			return l;
+		if (l->addr.family != to->family || (transport == HF_UDP && l->transport != HF_UDP) || score <= most)
+			continue;
+		best = l;
+		most = score;
 	}
-	return in->addr.family == to->family ? in : NULL;
+	return best;
 }
 
 /* A wildcard socket's own address of a family: the one that the parcel came to, else the first that is ours at its port. */
@@ -235,20 +243,19 @@ static bool sendable(const struct hf_addr *a)
 
 static struct sip_hop leave_by(const struct sip_step *s, struct sip_hop hop)
 {
-	if (!hop.out || !sendable(&hop.addr))
+	if (!hop.out || (!hop.flow.generation && !sendable(&hop.addr)))
 		return (struct sip_hop){.kind = SIP_HOP_BAD};
 	if (!hop.local.family && hop.out->wildcard)
 		hop.local = local_at(s, hop.out);
-	hop.out_text = sip_listener_text(s->ctx->arena, hop.out, &hop.local);
 	return hop;
 }
 
 static struct sip_hop to_uri(const struct sip_step *s, const struct sip_uri *u, bool is_route)
 {
-	struct sip_hop hop = {.kind = SIP_HOP_ADDR, .strict = is_route && !u->lr};
+	struct sip_hop hop = {.kind = SIP_HOP_ADDR, .strict = is_route && !u->lr, .transport = HF_UDP};
 	struct hf_bytes host = u->maddr.n ? u->maddr : u->host;
 
-	if (!u->sip || (u->transport.p && !hf_bytes_ieq(u->transport, HF_LIT("udp"))))
+	if (!u->sip || (u->transport.p && (!hf_transport_read(u->transport, &hop.transport) || hop.transport > HF_TCP)))
 		return (struct sip_hop){.kind = SIP_HOP_BAD};
 	if (!is_route && sip_is_own(s, u))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
@@ -257,7 +264,23 @@ static struct sip_hop to_uri(const struct sip_step *s, const struct sip_uri *u, 
 	hop.addr.port = u->port ? u->port : DEFAULT_PORT;
 	if (own_addr(s, &hop.addr))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
-	hop.out = listener_to(s, &hop.addr);
+	hop.out = listener_to(s, &hop.addr, hop.transport);
+	return leave_by(s, hop);
+}
+
+/* A connection is of one start of the gateway, and nothing else leads to its client (RFC 5626 5.3). */
+static struct sip_hop to_flow(const struct sip_step *s)
+{
+	const struct sip_flow *f = &s->p->flow;
+	struct sip_hop hop = {.kind = SIP_HOP_FLOW, .addr = f->remote, .local = f->local, .out = sip_listener_of(s->ctx, f->listener)};
+
+	if (f->stream && (!hop.out || f->connection.boot != s->ctx->site->boot || !f->connection.generation))
+		return (struct sip_hop){.kind = SIP_HOP_GONE};
+	hop.transport = hop.out ? hop.out->transport : HF_UDP;
+	if (f->stream) {
+		hop.flow = f->connection;
+		hop.addr.port = 0;
+	}
 	return leave_by(s, hop);
 }
 
@@ -267,11 +290,8 @@ struct sip_hop sip_route_hop(struct sip_step *s)
 	const struct sip_msg *m = &p->msg;
 	unsigned left = m->n_routes - p->own_routes - (p->strict ? 1 : 0);
 
-	if (p->has_flow && !p->flow.stream) {
-		struct sip_hop hop = {.kind = SIP_HOP_FLOW, .addr = p->flow.remote, .local = p->flow.local, .out = listener_of(s->ctx, p->flow.listener)};
-
-		return leave_by(s, hop);
-	}
+	if (p->has_flow)
+		return to_flow(s);
 	if (left)
 		return p->own_routes < SIP_MAX_ROUTES ? to_uri(s, &m->route[p->own_routes].uri, true) : (struct sip_hop){.kind = SIP_HOP_BAD};
 	return to_uri(s, p->strict ? &m->route_last.uri : &m->uri, false);
