@@ -133,7 +133,7 @@ static void failed(struct parcel *p, unsigned reason)
 
 static void send_from(struct parcel *p, const struct hf_listener_info *l, const struct hf_addr *to, const struct hf_addr *from, const struct hf_send *s)
 {
-	if (!l)
+	if (!l || hf_transport_is_stream(l->transport)) /* its socket sends no datagrams */
 		failed(p, HF_R_NO_LISTENER);
 	else if (to->port == 0)
 		failed(p, HF_R_NO_ROUTE);

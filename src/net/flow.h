@@ -63,6 +63,7 @@ struct flow {
 	bool link;             /* we dialled it; source is whom */
 	uint8_t index;         /* of several links to one address */
 	bool dirty, blocked, resume; /* in w->dirty; in w->blocked; it was, and has messages to go on with */
+	bool awaited;          /* some in w->blocked wait for this one */
 	enum { ARM_FIRST, ARM_PARTIAL, ARM_IDLE } armed; /* what the deadline is for */
 	uint64_t last_ms, partial_ms;
 	struct hf_flow_name blocked_by;

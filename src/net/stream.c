@@ -39,13 +39,13 @@ static size_t room_for(struct hf_bytes base, const struct hf_splice *s, unsigned
 }
 
 /* The reader of `from` waits for f. */
-static void block(struct flow *from, const struct flow *f)
+static void block(struct flow *from, struct flow *f)
 {
 	struct worker *w = f->w;
 
 	if (!from || from == f || from->blocked)
 		return;
-	from->blocked = true;
+	from->blocked = f->awaited = true;
 	from->blocked_by = conn_name(f);
 	from->next_blocked = w->blocked;
 	w->blocked = from;
@@ -84,10 +84,13 @@ static void watch(struct flow *f)
 static void parcels(struct flow *f);
 
 /* Those that waited for f go on; a flow that is gone lets go too. */
-static void unblock(struct worker *w, const struct flow *f)
+static void unblock(struct worker *w, struct flow *f)
 {
 	struct flow *list = w->blocked, *next;
 
+	if (!f->awaited)
+		return; /* many may wait for others */
+	f->awaited = false;
 	w->blocked = NULL;
 	for (; list; list = next) {
 		next = list->next_blocked;

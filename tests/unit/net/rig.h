@@ -47,7 +47,7 @@ static struct rig rig;
 static void (*rig_step)(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
 
 static void rig_front_step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts) { rig_step(ctx, ev, acts); }
-static const struct hf_front rig_front = {.name = "rig", .max_opening = RIG_OPENING, .step = rig_front_step};
+static struct hf_front rig_front = {.name = "rig", .max_opening = RIG_OPENING, .step = rig_front_step};
 
 const struct hf_front *const hf_fronts[] = {&rig_front, NULL}; /* the only protocol */
 
@@ -75,8 +75,8 @@ static inline uint64_t rig_open(void) { return rig.rt.counts[0].open_flows; }
 static inline void rig_conf(void)
 {
 	rig.conf.gateway = (struct hf_conf_gateway){.max_flows = 100, .max_holds = 100};
-	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000};
-	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .handshake_timeout = 5000};
+	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000, .connections = 1};
+	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .handshake_timeout = 5000, .idle_timeout = 5000};
 	rig.pool_rt.members = calloc(HF_SERVERS_MAX + 1, sizeof *rig.pool_rt.members);
 	rig.rt = (struct service_rt){.name = "s", .id = 1, .front = &rig_front, .counts = aligned_alloc(64, sizeof *rig.rt.counts)};
 	assert_non_null(rig.rt.counts);

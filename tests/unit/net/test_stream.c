@@ -1,0 +1,164 @@
+/* Connections that carry messages (net/stream.c, link.c): what goes where, who waits, what is told. Messages of the test end with a line feed. */
+#include <signal.h>
+
+#include "rig.h"
+
+static unsigned fails, last_fail, ends, last_end, next_hops;
+
+static void send_base(struct hf_acts *acts, enum hf_to to, struct hf_bytes base)
+{
+	struct hf_act *a = hf_act(acts, HF_ACT_SEND);
+
+	a->send.to = to;
+	a->send.server = RIG_MEMBER;
+	a->send.base = base;
+	a->send.transport = HF_UDP;
+	a->send.addr = (struct hf_addr){.family = 4, .port = 9, .ip = {127, 0, 0, 9}};
+}
+
+static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	const uint8_t *end = ev->bytes.n ? memchr(ev->bytes.p, '\n', ev->bytes.n) : NULL;
+	struct hf_bytes m = hf_bytes_of(ev->bytes.p, end ? (size_t)(end - ev->bytes.p) + 1 : 0);
+
+	(void)ctx;
+	if (ev->kind == HF_EV_END) {
+		ends++;
+		last_end = ev->reason;
+	} else if (ev->kind == HF_EV_FAIL) {
+		fails++;
+		last_fail = ev->reason;
+	} else if (ev->kind == HF_EV_BYTES && !end) {
+		hf_act(acts, HF_ACT_MORE)->need = ev->bytes.n + 1;
+	} else if (ev->kind == HF_EV_BYTES) {
+		hf_act(acts, HF_ACT_TOOK)->need = m.n;
+		if (m.p[0] == 'n') {
+			next_hops++;
+			send_base(acts, HF_TO_NEXT_HOP, m);
+		} else if (m.p[0] == 'b') {
+			send_base(acts, HF_TO_SOURCE, m);
+		} else if (!ev->member) {
+			send_base(acts, HF_TO_SERVER, m);
+		}
+	}
+}
+
+static int up(void **state)
+{
+	rig_step = step;
+	rig_front.framed = true;
+	fails = last_fail = ends = last_end = next_hops = 0;
+	return rig_up(state);
+}
+
+static struct flow *link_flow(void)
+{
+	for (uint32_t i = 0; i < 100; i++)
+		if (rig_flow(i) && rig_flow(i)->link)
+			return rig_flow(i);
+	return NULL;
+}
+
+/* Whole messages go on, however they were cut, in order, over one link; answers come back where they are due. */
+static void messages(void **state)
+{
+	int c = rig_client(), s;
+
+	(void)state;
+	rig_say(c, "s one\ns t");
+	s = rig_accept();
+	rig_hear(s, "s one\n");
+	rig_say(c, "wo\nb back\n");
+	rig_hear(s, "s two\n");
+	rig_hear(c, "b back\n");
+	close(s);
+	RIG_UNTIL(!link_flow());
+	rig_say(c, "s three\n"); /* a link that was closed is dialled anew */
+	s = rig_accept();
+	rig_hear(s, "s three\n");
+	close(c);
+	close(s);
+	assert_int_equal(fails, 0);
+}
+
+/* A datagram does not leave by the socket of a stream's listener: the front hears that there is none. Fails when send_from looks only whether
+ * there is a listener. */
+static void no_socket_for_a_datagram(void **state)
+{
+	int c = rig_client();
+
+	(void)state;
+	rig_say(c, "n hop\n");
+	RIG_UNTIL(next_hops == 1);
+	rig_run(5);
+	assert_int_equal(fails, 1);
+	assert_int_equal(last_fail, HF_R_NO_LISTENER);
+	assert_int_equal(rig_count(HF_R_NO_ROUTE), 0);
+	assert_int_equal(rig_open(), 1);
+	close(c);
+}
+
+/* A server that does not read stops the reading of who feeds it; then all arrives. Fails without block() in stream_put. */
+static void slow_server(void **state)
+{
+	static char block[4000], in[65536];
+	int c = rig_client(), s, zero = 0;
+	size_t sent = 0, got = 0;
+
+	(void)state;
+	memset(block, 's', sizeof block);
+	block[sizeof block - 1] = '\n';
+	rig_say(c, "s\n");
+	s = rig_accept();
+	rig_hear(s, "s\n");
+	for (int quiet = 0; quiet < 20;) {
+		ssize_t n = send(c, block + sent % sizeof block, sizeof block - sent % sizeof block, MSG_NOSIGNAL);
+
+		quiet = n > 0 ? 0 : quiet + 1;
+		sent += n > 0 ? (size_t)n : 0;
+		rig_run(n > 0 ? 0 : 1);
+		assert_true(sent < 64u << 20);
+		assert_true(buf_len(&link_flow()->side[HF_CLIENT].out) < OUT_MAX);
+	}
+	assert_int_equal(rig_count(HF_R_SEND_FULL), 0);
+	while (got < sent - sent % sizeof block && zero < 2000) {
+		ssize_t n = recv(s, in, sizeof in, MSG_DONTWAIT);
+
+		got += n > 0 ? (size_t)n : 0;
+		zero = n > 0 ? 0 : zero + 1;
+		rig_run(n > 0 ? 0 : 1);
+	}
+	assert_int_equal(got, sent - sent % sizeof block);
+	close(c);
+	close(s);
+}
+
+/* A message that never ends is closed at handshake-timeout, however it drips. Fails when each octet gives it new time. */
+static void drips(void **state)
+{
+	int c;
+
+	(void)state;
+	rig.service_conf.handshake_timeout = 60;
+	c = rig_client();
+	rig_say(c, "b\n");
+	rig_hear(c, "b\n");
+	for (int i = 0; i < 60 && !rig_ended(c); i++) {
+		(void)send(c, "x", 1, MSG_NOSIGNAL);
+		rig_run(5);
+	}
+	assert_true(rig_ended(c));
+	close(c);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(last_end, HF_R_HANDSHAKE_TIMEOUT);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips)};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
