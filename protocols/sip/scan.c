@@ -133,15 +133,15 @@ static bool frame(struct sip_scan *s, bool stream)
 			m->raw.n = m->body;
 			sip_fault(s, SIP_NO_LENGTH, "no Content-Length");
 		}
+	} else if (stream && total > s->limits->message) {
+		m->framed = false; /* however much of it is there: the pieces that it came in must not matter */
 	} else if (total <= s->raw.n) {
 		m->raw.n = (size_t)total;
 	} else if (!stream) {
 		sip_fault(s, SIP_BAD, "Content-Length");
-	} else if (total <= s->limits->message) {
+	} else {
 		m->need = (size_t)total;
 		return false;
-	} else {
-		m->framed = false;
 	}
 	if (m->raw.n > s->limits->message || (stream && total > s->limits->message))
 		sip_fault(s, SIP_TOO_LONG, "message too long");
@@ -169,7 +169,7 @@ static bool opening(struct sip_scan *s, bool stream)
 		m->fault = SIP_INCOMPLETE;
 	} else if (more || !sip_is(s->raw.p[0], C_TOKEN)) {
 		sip_fault(s, SIP_GARBAGE, "no start line");
-	} else if (stream && !head_complete(s->raw)) {
+	} else if (stream && !head_complete(hf_bytes_sub(s->raw, 0, s->limits->message))) {
 		if (s->raw.n > s->limits->message)
 			sip_fault(s, SIP_TOO_LONG, "message too long");
 		else

@@ -1,4 +1,4 @@
-/* A front on a bench: literal datagrams in, a scripted choice when it asks, and what goes out as whole messages.
+/* A front on a bench: literal octets in, a scripted choice when it asks, and what goes out as whole messages.
  * The gateway is 192.0.2.1:5060 with the secrets of the published example; the pool `pbx` has pbx1 192.0.2.101 and pbx2 192.0.2.102. */
 #ifndef FRONT_KIT_H
 #define FRONT_KIT_H
@@ -33,7 +33,8 @@ struct kit {
 	uint32_t member;                   /* forced ev.member; 0: by the source */
 
 	/* what came of the last datagram */
-	unsigned n_asked, n_sent, n_dropped, n_counted, n_learnt, n_evidence;
+	unsigned n_asked, n_sent, n_dropped, n_counted, n_learnt, n_evidence, n_closed;
+	size_t took, need;
 	struct hf_ask ask;
 	struct hf_act learnt[4], evidence;
 	unsigned reason, counted;
@@ -66,7 +67,8 @@ static inline void kit_listener(struct kit *k, unsigned i, const char *uri, bool
 {
 	struct hf_listener_info *l = &k->listeners[i];
 
-	*l = (struct hf_listener_info){.hash = kit_h32(k, "listen:", hf_bytes_str(uri)), .transport = HF_UDP, .inside = inside, .uri = hf_bytes_str(uri)};
+	*l = (struct hf_listener_info){.hash = kit_h32(k, "listen:", hf_bytes_str(uri)), .inside = inside, .uri = hf_bytes_str(uri)};
+	assert_true(hf_transport_read(hf_bytes_of((const uint8_t *)uri, 3), &l->transport));
 	l->addr = kit_addr(uri + 6);
 	l->wildcard = hf_addr_is_any(&l->addr);
 	k->own[i] = l->addr;
@@ -143,7 +145,7 @@ static inline void kit_apply(struct kit *k, const struct hf_send *s)
 	k->out[w.n] = 0;
 }
 
-static inline bool kit_take(struct kit *k, const struct hf_acts *acts)
+static inline bool kit_take(struct kit *k, const struct hf_event *ev, const struct hf_acts *acts)
 {
 	bool asked = false;
 
@@ -158,6 +160,8 @@ static inline bool kit_take(struct kit *k, const struct hf_acts *acts)
 			asked = true;
 			break;
 		case HF_ACT_SEND:
+			assert_int_equal(k->n_closed, 0); /* nothing is sent behind it */
+			assert_true(a->send.base.p || !hf_transport_is_stream(ev->transport)); /* the event's octets are more than the message */
 			k->send = a->send;
 			k->n_sent++;
 			kit_apply(k, &a->send);
@@ -178,6 +182,20 @@ static inline bool kit_take(struct kit *k, const struct hf_acts *acts)
 			k->evidence = *a;
 			k->n_evidence++;
 			break;
+		case HF_ACT_TOOK:
+			assert_int_equal(ev->kind, HF_EV_BYTES);
+			assert_true(!k->took && a->need && a->need <= ev->bytes.n);
+			k->took = a->need;
+			break;
+		case HF_ACT_MORE:
+			assert_true(a->need > ev->bytes.n && a->need <= hf_sip_front.max_opening);
+			k->need = a->need;
+			break;
+		case HF_ACT_CLOSE:
+			assert_true(hf_transport_is_stream(ev->transport));
+			k->reason = a->end.reason;
+			k->n_closed++;
+			break;
 		default:
 			fail_msg("act %d", a->kind);
 		}
@@ -185,12 +203,48 @@ static inline bool kit_take(struct kit *k, const struct hf_acts *acts)
 	return asked;
 }
 
+/* The steps of one parcel. */
+static inline void kit_run(struct kit *k, struct hf_event *ev)
+{
+	struct hf_acts acts = {0};
+
+	k->n_asked = k->n_sent = k->n_dropped = k->n_counted = k->n_learnt = k->n_evidence = k->n_closed = k->reason = k->counted = 0;
+	k->took = k->need = k->out_n = 0;
+	k->out[0] = 0;
+	hf_arena_reset(&k->arena);
+	k->ctx.parcel = NULL;
+	hf_sip_front.step(&k->ctx, ev, &acts);
+	if (kit_take(k, ev, &acts)) {
+		struct hf_event choice = *ev;
+		struct hf_acts more = {0};
+
+		choice.kind = HF_EV_CHOICE;
+		choice.chosen = &k->chosen;
+		hf_sip_front.step(&k->ctx, &choice, &more);
+		assert_false(kit_take(k, &choice, &more));
+	}
+	/* Every parcel goes somewhere, waits, or ends with a reason. */
+	assert_true(k->n_sent + k->n_dropped + k->n_closed + k->need > 0);
+}
+
+/* What could not be sent comes back. */
+static inline void kit_fail(struct kit *k, struct hf_event ev, unsigned reason)
+{
+	struct hf_acts acts = {0};
+
+	ev.kind = HF_EV_FAIL;
+	ev.reason = reason;
+	k->n_sent = k->n_dropped = k->n_learnt = 0;
+	k->out[0] = 0;
+	hf_sip_front.step(&k->ctx, &ev, &acts);
+	assert_false(kit_take(k, &ev, &acts));
+}
+
 /* One datagram from `from`. Octets, which need no NUL. */
 static inline void kit_octets(struct kit *k, const char *from, struct hf_bytes octets)
 {
 	static const struct { const char *addr, *name; } members[] = {{"192.0.2.101:5060", "pbx1"}, {"192.0.2.102:5060", "pbx2"}};
 	struct hf_event ev = {.kind = HF_EV_BYTES, .bytes = octets, .listener = k->at, .source = kit_addr(from), .local = k->at->addr, .member = k->member};
-	struct hf_acts acts = {0};
 
 	for (unsigned i = 0; i < 2 && !k->member; i++) {
 		struct hf_addr a = kit_addr(members[i].addr);
@@ -200,21 +254,7 @@ static inline void kit_octets(struct kit *k, const char *from, struct hf_bytes o
 	}
 	if (k->at->wildcard)
 		ev.local = kit_addr("192.0.2.1:5060");
-	k->n_asked = k->n_sent = k->n_dropped = k->n_counted = k->n_learnt = k->n_evidence = k->reason = k->counted = 0;
-	k->out_n = 0;
-	k->out[0] = 0;
-	hf_arena_reset(&k->arena);
-	k->ctx.parcel = NULL;
-	hf_sip_front.step(&k->ctx, &ev, &acts);
-	if (kit_take(k, &acts)) {
-		struct hf_event choice = {.kind = HF_EV_CHOICE, .chosen = &k->chosen};
-		struct hf_acts more = {0};
-
-		hf_sip_front.step(&k->ctx, &choice, &more);
-		assert_false(kit_take(k, &more));
-	}
-	/* Every parcel goes somewhere or ends with a reason. */
-	assert_true(k->n_sent + k->n_dropped > 0);
+	kit_run(k, &ev);
 }
 
 static inline void kit_feed(struct kit *k, const char *from, const char *text) { kit_octets(k, from, hf_bytes_str(text)); }
@@ -233,7 +273,8 @@ static inline void kit_sent_to(struct kit *k, enum hf_to to, const char *addr)
 
 	assert_int_equal(k->n_sent, 1);
 	assert_int_equal(k->send.to, to);
-	assert_true(hf_addr_eq(&k->send.addr, &a));
+	if (!hf_addr_eq(&k->send.addr, &a))
+		fail_msg("not sent to %s but to port %u", addr, k->send.addr.port);
 }
 
 /* ---- messages ---- */

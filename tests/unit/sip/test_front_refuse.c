@@ -176,7 +176,7 @@ static void a_failure_to_send(void **state)
 	acts.n = 0;
 	k.n_sent = 0;
 	hf_sip_front.step(&k.ctx, &fail, &acts);
-	kit_take(&k, &acts);
+	kit_take(&k, &fail, &acts);
 	assert_true(kit_says(&k, "SIP/2.0 503 "));
 	assert_int_equal(k.learnt[0].learn.life, HF_LIFE_LINGER);
 	acts.n = 0;

@@ -85,6 +85,36 @@ static void only_our_branch(void **state)
 	assert_int_equal(answer("200 OK", "", &ms), HF_PROBE_OK);
 }
 
+/* Over a stream: what comes before the answer is passed over, and nothing is judged before it is whole. Fails when the framing goes. */
+static void over_a_stream(void **state)
+{
+	char text[4096], branch[128];
+	const char *via;
+	uint32_t ms = 0;
+	size_t n, first;
+	struct hf_writer w = hf_writer_on(sent, sizeof sent - 1);
+
+	(void)state;
+	probe.transport = HF_TCP;
+	assert_true(hf_sip_front.probe_write(&k.ctx, &probe, &w));
+	sent[w.n] = 0;
+	via = strstr(sent, "Via: ");
+	assert_int_equal(strncmp(via, "Via: SIP/2.0/TCP 192.0.2.1:40000;branch=z9hG4bK", 47), 0);
+	snprintf(branch, sizeof branch, "%.*s", (int)(strstr(via, CRLF) - via), via);
+#define REST "From: <sip:h@gw>;tag=1" CRLF "To: <sip:pbx>;tag=2" CRLF "Call-ID: z" CRLF "CSeq: 1 OPTIONS" CRLF
+	first = (size_t)snprintf(text, sizeof text, CRLF "OPTIONS sip:h@gw SIP/2.0" CRLF "Via: SIP/2.0/TCP a;branch=z9hG4bKz" CRLF REST "l: 3" CRLF CRLF "SIP" "SIP/2.0 100 Trying" CRLF "%s" CRLF REST "l: 0" CRLF CRLF, branch);
+	n = first + (size_t)snprintf(text + first, sizeof text - first, "SIP/2.0 200 OK" CRLF "%s" CRLF REST "Content-Length: 5" CRLF CRLF "body\n", branch);
+	for (size_t i = 0; i < n; i++) {
+		hf_arena_reset(&k.arena);
+		assert_int_equal(hf_sip_front.probe_read(&k.ctx, &probe, hf_bytes_of(text, i), &ms), HF_PROBE_MORE);
+	}
+	assert_int_equal(hf_sip_front.probe_read(&k.ctx, &probe, hf_bytes_of(text, n), &ms), HF_PROBE_OK);
+	memcpy(text + first, "SIP/2.0 503", 11);
+	assert_int_equal(hf_sip_front.probe_read(&k.ctx, &probe, hf_bytes_of(text, n), &ms), HF_PROBE_BUSY);
+	assert_int_equal(answer("200 OK", "l: 0" CRLF, &ms), HF_PROBE_FAILED); /* two lengths */
+	assert_int_equal(hf_sip_front.probe_read(&k.ctx, &probe, HF_LIT("HTTP/1.1 400 Bad Request\r\n\r\n"), &ms), HF_PROBE_FAILED);
+}
+
 /* Every cut of an answer, and each octet changed: no crash, and never well unless our branch stands in it. */
 static void cut_and_changed_answers(void **state)
 {
@@ -145,7 +175,7 @@ static void option_texts(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(the_request), T(the_answers), T(only_our_branch), T(cut_and_changed_answers), T(option_texts)};
+	const struct CMUnitTest tests[] = {T(the_request), T(the_answers), T(only_our_branch), T(cut_and_changed_answers), T(over_a_stream), T(option_texts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
