@@ -31,6 +31,8 @@ struct gateway {
 	struct admin *admin;
 	struct hf_watch *signals[3];
 	uint64_t start_ms;
+	struct said { char service[64]; uint32_t hash; } *said; /* listeners that the log has */
+	unsigned n_said;
 };
 
 /* places.c: fills p; what cannot be is added to f. HF_EINVAL: something was. */
@@ -52,6 +54,9 @@ enum hf_err secret_same(const struct places *p, const struct hf_site *site, stru
 enum hf_err reload(struct gateway *g, struct hf_findings *f) HF_MUST_USE;
 /* What of a configuration app itself holds: the log. */
 void reload_log_options(const struct hf_conf *c);
+
+/* listening.c: a line for every listener that has none yet. */
+void listening_log(struct gateway *g);
 
 /* upkeep.c: the engines' slow work. kick: a change has just been made, go on at once. */
 struct upkeep *upkeep_new(struct gateway *g) HF_MUST_USE;

@@ -34,7 +34,9 @@ static enum hf_err put_in_force(struct gateway *g, struct hf_conf *next, struct 
 		goto out;
 	}
 	e = hf_net_publish(g->net, s, &why);
-	if (e != HF_OK)
+	if (e == HF_OK)
+		listening_log(g);
+	else
 		hf_snapshot_drop(g->net, s);
 out:
 	if (e != HF_OK)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -162,12 +163,10 @@ static enum hf_exit threads(struct start *s)
 static enum hf_exit say_ready(struct start *s)
 {
 	struct gateway *g = s->g;
-	struct hf_listener_view v;
 
 	reload_log_options(hf_net_conf(g->net));
 	hf_log(HF_LOG_INFO, "event=start version=%s pid=%ld file=%s", HF_VERSION, (long)getpid(), g->args->file);
-	for (unsigned i = 0; hf_net_listener(g->net, i, &v); i++)
-		hf_log(HF_LOG_INFO, "event=listen service=%s uri=%s", v.service, hf_log_text(v.info->uri));
+	listening_log(g);
 	hf_log(HF_LOG_INFO, "event=ready pid=%ld boot=%08lx workers=%u", (long)getpid(), (unsigned long)g->site.boot, hf_net_workers(g->net));
 	notify("READY=1");
 	return HF_EXIT_DONE;
@@ -199,6 +198,7 @@ static void go_down(struct gateway *g)
 {
 	admin_close(g->admin);
 	upkeep_free(g->upkeep);
+	free(g->said);
 	for (size_t i = 0; i < sizeof g->signals / sizeof g->signals[0]; i++)
 		hf_watch_free(g->signals[i]);
 	if (g->net)

@@ -65,6 +65,7 @@ def run(s):
         for x in port:
             x.close()
         g.reload(ini(f"udp://{udp}", f"tcp://{tcp}"))
+        until("the log says where it listens now", lambda: f"event=listen service=desktops uri=tcp://{tcp}" in g.text())
         g.uris["desktops"] = [f"tcp://{tcp}", *g.uris["desktops"]]
         x = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         x.sendto(options(f"added{turn}", 1), (udp.split(":")[0], int(udp.split(":")[1])))
