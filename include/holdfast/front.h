@@ -68,7 +68,8 @@ enum hf_side { HF_CLIENT, HF_SERVER };
 enum hf_event_kind {
 	HF_EV_BYTES,  /* a datagram, or all octets of one side of a flow that are not dealt with yet */
 	HF_EV_CHOICE, /* the engine's answer to ASK */
-	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server */
+	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server. ctx->parcel NULL (framed): it failed
+	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was */
 	HF_EV_WAKE,   /* a hold's deadline; or, once on a relayed flow, `relay.mark` octets have passed each way */
 	HF_EV_END,    /* the flow has ended; only LEARN, END and EVIDENCE may answer */
 };

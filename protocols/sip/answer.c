@@ -38,7 +38,7 @@ static const char *phrase_of(const struct sip_refusal *r)
 	return r->phrase ? r->phrase : "";
 }
 
-/* A Via line as it came, but for received and rport of the topmost value. */
+/* A Via line as it came, but for received and rport of the topmost value; that is left out when it is our own. */
 static void write_via(struct hf_writer *w, const struct sip_msg *m, struct sip_span line, const struct hf_splice *edits, unsigned n)
 {
 	uint32_t at = line.at, end = line.at + line.n;
@@ -59,9 +59,11 @@ static void write_vias(struct sip_step *s, struct hf_writer *w)
 	struct hf_splice edits[2];
 	uint32_t at = m->start_end;
 	struct sip_line line;
-	unsigned n;
+	unsigned n = 1;
 
-	w->full |= !sip_edit_via(s, edits, &n);
+	edits[0] = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_LIT("")};
+	if (!s->back)
+		w->full |= !sip_edit_via(s, edits, &n);
 	while (sip_line_next(m, &at, &line))
 		if (line.is_via)
 			write_via(w, m, line.line, edits, n);
@@ -108,6 +110,10 @@ static void send_answer(struct sip_step *s, struct hf_bytes text)
 	struct hf_send *send = &hf_act(s->acts, HF_ACT_SEND)->send;
 
 	send->base = text;
+	if (s->back) {
+		sip_return_to(s, s->back, send);
+		return;
+	}
 	send->to = s->stream ? HF_TO_SOURCE : HF_TO_RETURN;
 	if (s->stream)
 		return;
@@ -117,10 +123,19 @@ static void send_answer(struct sip_step *s, struct hf_bytes text)
 	send->local = sip_local_of(s->ev);
 }
 
+static size_t room_of(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	if (s->stream)
+		return m->raw.n + STREAM_ROOM;
+	return s->back ? m->raw.n - m->via_cut.n : s->ev->bytes.n;
+}
+
 void sip_refuse(struct sip_step *s, const struct sip_refusal *r)
 {
 	const struct sip_msg *m = &s->p->msg;
-	size_t cap = s->stream ? m->raw.n + STREAM_ROOM : s->ev->bytes.n;
+	size_t cap = room_of(s);
 	uint8_t *buf;
 	bool lean = false;
 

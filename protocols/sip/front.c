@@ -179,7 +179,7 @@ static void octets(struct sip_step *s)
 }
 
 /* What could not be sent: as if 503 had come (RFC 3261 16.9), but for a full buffer, where the client's retransmission will do. */
-static void failed(struct sip_step *s, unsigned reason)
+void sip_failed(struct sip_step *s, unsigned reason)
 {
 	const struct sip_msg *m = &s->p->msg;
 
@@ -207,15 +207,18 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		octets(&s);
 		return;
 	}
-	if (!p)
+	if (!p) {
+		if (ev->kind == HF_EV_FAIL && ev->bytes.n)
+			sip_back(&s);
 		return; /* END of what has left nothing behind */
+	}
 	s.p = p;
 	s.ev = &p->came;
 	s.stream = hf_transport_is_stream(s.ev->transport);
 	if (ev->kind == HF_EV_CHOICE)
 		to_server(&s, ev->chosen);
 	else if (ev->kind == HF_EV_FAIL)
-		failed(&s, ev->reason);
+		sip_failed(&s, ev->reason);
 }
 
 static const struct hf_reason_def reasons[] = {

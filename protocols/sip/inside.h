@@ -98,6 +98,7 @@ struct sip_step {
 	const struct hf_event *ev; /* the one that brought the octets */
 	bool stream;               /* they came over a connection */
 	bool closes;               /* which ends with this message: what follows cannot be framed */
+	const struct sip_hf *back; /* the message has come back: where its answer goes */
 	const struct sip_conf *conf;
 	struct sip_parcel *p;
 	struct hf_acts *acts;
@@ -182,9 +183,20 @@ bool sip_stream_ready(struct sip_step *s);
 /* Behind it. False as well: the message is not whole. */
 bool sip_stream_take(struct sip_step *s);
 
+/* ---- back.c ---- */
+
+/* A message that was on its way and has come back. */
+void sip_back(struct sip_step *s);
+/* What could not be sent, its reason (front.c). */
+void sip_failed(struct sip_step *s, unsigned reason);
+
 /* ---- reply.c, stun.c, probe.c ---- */
 
 void sip_reply(struct sip_step *s);
+/* Is the topmost Via ours? */
+bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf);
+/* Where a Via parameter of ours leads. */
+void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_send *send);
 bool sip_stun(struct sip_step *s);
 bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w);
 enum hf_probe_result sip_probe_read(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);

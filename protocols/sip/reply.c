@@ -5,7 +5,7 @@
 enum { BUSY_MAX_S = 3600 }; /* no Retry-After takes a server out for longer than an hour */
 
 /* Is it a Via of ours? The branch is a token: a peer may have changed its case. */
-static bool read_ours(const struct sip_step *s, struct sip_hf *hf)
+bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf)
 {
 	const struct sip_via *v = &s->p->msg.via[0];
 	uint8_t branch[SIP_BRANCH_LEN];
@@ -87,12 +87,22 @@ static enum hf_transport transport_of(const struct sip_step *s, const struct sip
 	return l ? l->transport : hf->has_connection ? HF_TCP : HF_UDP;
 }
 
+void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_send *send)
+{
+	send->to = HF_TO_RETURN;
+	send->listener = hf->listener;
+	send->addr = hf->source;
+	send->local = hf->local;
+	send->transport = transport_of(s, hf);
+	if (hf->has_connection && hf->boot == s->ctx->site->boot)
+		send->flow = hf->connection;
+}
+
 static bool relay(struct sip_step *s, const struct sip_hf *hf)
 {
 	const struct sip_msg *m = &s->p->msg;
 	struct hf_splice *edit = hf_arena_alloc(s->ctx->arena, 2 * sizeof *edit);
-	enum hf_transport transport = transport_of(s, hf);
-	struct hf_bytes length = hf_transport_is_stream(transport) && !m->has_content_length ? sip_length_line(s) : HF_LIT("");
+	struct hf_bytes length = hf_transport_is_stream(transport_of(s, hf)) && !m->has_content_length ? sip_length_line(s) : HF_LIT("");
 	struct hf_send *send;
 
 	if (!edit || !length.p)
@@ -100,13 +110,7 @@ static bool relay(struct sip_step *s, const struct sip_hf *hf)
 	edit[0] = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_NONE};
 	edit[1] = (struct hf_splice){m->head_end, 0, length};
 	send = &hf_act(s->acts, HF_ACT_SEND)->send;
-	send->to = HF_TO_RETURN;
-	send->listener = hf->listener;
-	send->addr = hf->source;
-	send->local = hf->local;
-	send->transport = transport;
-	if (hf->has_connection && hf->boot == s->ctx->site->boot)
-		send->flow = hf->connection;
+	sip_return_to(s, hf, send);
 	send->base = m->raw;
 	send->splices = edit;
 	send->n_splices = length.n ? 2 : 1;
@@ -120,7 +124,7 @@ void sip_reply(struct sip_step *s)
 
 	if (m->fault != SIP_GOOD) {
 		sip_drop(s, m->fault == SIP_GARBAGE ? SIP_R_GARBAGE : SIP_R_BAD_RESPONSE);
-	} else if (!read_ours(s, &hf)) {
+	} else if (!sip_read_ours(s, &hf)) {
 		sip_drop(s, SIP_R_FOREIGN_VIA);
 	} else if (m->n_vias < 2) {
 		sip_drop(s, SIP_R_LAST_VIA);

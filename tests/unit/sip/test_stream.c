@@ -106,6 +106,18 @@ static void its_answer_over_the_connection(void **state)
 	assert_int_equal(strncmp(strstr(k.out, "Via: "), "Via: SIP/2.0/TCP 192.0.2.51:5062;", 33), 0);
 }
 
+/* One that has a length gets no second; and a listener that a reload has taken away leaves its connections. */
+static void when_the_listener_is_gone(void **state)
+{
+	(void)state;
+	line_feed(&phone, kit_request((struct kit_request){.method = "OPTIONS"}));
+	k.ctx.n_listeners = 1;
+	kit_feed(&k, PBX1, answer("200 OK"));
+	line_is_flow(&k, &phone);
+	assert_int_equal(k.send.transport, HF_TCP);
+	assert_null(strstr(strstr(k.out, "Content-Length") + 1, "Content-Length"));
+}
+
 /* Fails when a connection of another start is believed to be there, or the default port is not 5060. */
 static void after_a_restart_only_the_address_is_left(void **state)
 {
@@ -179,13 +191,15 @@ static void both_record_routes_come_back(void **state)
 static void no_listener_of_the_servers_transport(void **state)
 {
 	(void)state;
-	k.ctx.n_listeners = k.ctx.n_own = 1;
-	k.chosen.transport = HF_TCP; /* out stays the UDP listener */
+	kit_listener(&k, 1, "udp://10.0.0.1:5060", true);
+	k.chosen.transport = HF_TCP;
+	k.chosen.out = &k.listeners[1];
+	k.chosen.out_addr = k.listeners[1].addr;
 	kit_feed(&k, UDP_PHONE, kit_request((struct kit_request){.method = "INVITE"}));
-	assert_true(kit_says(&k, "Via: SIP/2.0/TCP 192.0.2.1:5060;branch="));
+	assert_true(kit_says(&k, "Via: SIP/2.0/TCP 10.0.0.1:5060;branch="));
 	assert_null(strstr(strstr(k.out, "Record-Route: ") + 1, "Record-Route: "));
 	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF));
-	link.ev.listener = &k.listeners[0];
+	link.ev.listener = &k.listeners[1];
 	line_feed(&link, answer("200 OK"));
 	kit_sent_to(&k, HF_TO_RETURN, UDP_PHONE);
 	/* and a call that this server opens: its own side is not named by a transport that is not there */
@@ -193,6 +207,10 @@ static void no_listener_of_the_servers_transport(void **state)
 	kit_sent_to(&k, HF_TO_NEXT_HOP, UDP_PHONE);
 	assert_null(strstr(strstr(k.out, "Record-Route: ") + 1, "Record-Route: "));
 	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF));
+	line_feed(&link, kit_request((struct kit_request){.method = "INVITE", .uri = "sip:alice@192.0.2.51;transport=tcp", .from_tag = "s1"}));
+	assert_int_equal(k.send.transport, HF_TCP);
+	assert_int_equal(k.send.listener, 0); /* a socket for datagrams sends no stream */
+	assert_true(kit_says(&k, "Via: SIP/2.0/TCP 192.0.2.1:5060;branch="));
 }
 
 static void over_ipv6(void **state)
@@ -400,6 +418,18 @@ static void an_endless_head(void **state)
 	assert_in_range(n * strlen(header), 65000, 66000);
 	assert_int_equal(k.reason, SIP_R_OVER_LIMIT);
 	assert_int_equal(phone.n_sent, 0);
+	{ /* in one piece with its end it is no other */
+		static char text[70000];
+		size_t at = (size_t)sprintf(text, "%s", kit_request((struct kit_request){.method = "OPTIONS"})) - 2;
+
+		while (at < 66000)
+			at += (size_t)sprintf(text + at, "%s", header);
+		sprintf(text + at, CRLF);
+		line_open(&phone, &k, &k.listeners[1], PHONE, 3);
+		line_feed(&phone, text);
+		assert_true(phone.closed);
+		assert_int_equal(phone.n_sent, 0);
+	}
 }
 
 /* What is there when the peer closes is dealt with; a message that will never be whole ends it. */
@@ -556,6 +586,83 @@ static void path_is_a_connection(void **state)
 	assert_int_equal(k.n_sent, 0);
 }
 
+/* What went out comes back; true: it is the first of what is behind `bytes`. */
+static size_t comes_back(const char *bytes, unsigned reason)
+{
+	struct hf_event ev = {.kind = HF_EV_FAIL, .bytes = hf_bytes_str(bytes), .reason = reason, .transport = HF_TCP};
+	struct hf_acts acts = {0};
+
+	hf_arena_reset(&k.arena);
+	k.ctx.parcel = NULL;
+	k.n_sent = k.n_dropped = k.n_learnt = k.took = k.reason = 0;
+	k.out[0] = 0;
+	hf_sip_front.step(&k.ctx, &ev, &acts);
+	for (unsigned i = 0; i < acts.n; i++)
+		if (acts.a[i].kind == HF_ACT_TOOK) {
+			k.took = acts.a[i].need;
+			acts.a[i--] = acts.a[--acts.n];
+		}
+	kit_take(&k, &ev, &acts);
+	return k.took;
+}
+
+/* Messages that waited for a connection to a server come back one by one; each is answered where its Via parameter says (RFC 3261 16.9). */
+static void messages_that_come_back(void **state)
+{
+	char all[8192], path[200], route[300], want[1024];
+	size_t n, first;
+
+	(void)state;
+	over_tcp();
+	line_feed(&phone, kit_request((struct kit_request){.method = "INVITE", .via = "SIP/2.0/TCP 192.0.2.51:5062;rport;branch=z9hG4bK1"}));
+	first = (size_t)snprintf(all, sizeof all, "%s", k.out);
+	kit_feed(&k, UDP_PHONE, kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path" CRLF "User-Agent: something" CRLF}));
+	n = first + (size_t)snprintf(all + first, sizeof all - first, "%s", k.out);
+	kit_header(&k, "Path: ", path, sizeof path);
+	line_feed(&phone, kit_request((struct kit_request){.method = "ACK"}));
+	snprintf(all + n, sizeof all - n, "%s", k.out);
+
+	assert_int_equal(comes_back(all, HF_R_DIAL_FAILED), first);
+	assert_int_equal(k.send.to, HF_TO_RETURN);
+	line_is_flow(&k, &phone);
+	assert_int_equal(k.send.transport, HF_TCP);
+	snprintf(want, sizeof want, "SIP/2.0 503 Service Unavailable" CRLF "Via: SIP/2.0/TCP 192.0.2.51:5062;rport=40001;branch=z9hG4bK1;received=192.0.2.51" CRLF
+		 "From: <sip:alice@example.com>;tag=a1" CRLF "To: <sip:bob@example.com>;tag=hft-");
+	assert_ptr_equal(strstr(k.out, want), k.out);
+	assert_non_null(strstr(k.out, CRLF "Call-ID: c1" CRLF "CSeq: 1 INVITE" CRLF "Content-Length: 0" CRLF CRLF));
+	assert_int_equal(k.learnt[0].learn.life, HF_LIFE_LINGER);
+
+	assert_int_equal(comes_back(all + first, HF_R_DIAL_FAILED), n - first);
+	kit_sent_to(&k, HF_TO_RETURN, UDP_PHONE);
+	assert_int_equal(k.send.transport, HF_UDP);
+	assert_int_equal(strncmp(k.out, "SIP/2.0 503 ", 12), 0);
+	assert_false(kit_says(&k, ";hf="));
+	assert_true(comes_back(all + n, HF_R_DIAL_FAILED) > 0);
+	assert_int_equal(k.n_sent, 0); /* an ACK */
+	assert_int_equal(k.reason, SIP_R_ACK);
+
+	line_feed(&phone, kit_request((struct kit_request){.method = "INVITE"}));
+	line_feed(&link, answer("200 OK")); /* a response, and what is not ours or not whole */
+	snprintf(all + n, sizeof all - n, "%s", k.out);
+	assert_true(comes_back(all + n, HF_R_DIAL_FAILED) > 0);
+	assert_int_equal(k.n_sent, 0);
+	assert_true(comes_back(kit_request((struct kit_request){.method = "INVITE"}), HF_R_DIAL_FAILED) > 0);
+	assert_int_equal(k.n_sent + k.reason, HF_R_DIAL_FAILED);
+	all[first - 1] = 0;
+	assert_int_equal(comes_back(all, HF_R_DIAL_FAILED), 0);
+	assert_int_equal(k.n_sent + k.reason, HF_R_DIAL_FAILED);
+
+	/* to a client's connection that is gone, on whatever worker */
+	line_feed(&phone, kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path" CRLF}));
+	kit_header(&k, "Path: ", path, sizeof path);
+	snprintf(route, sizeof route, "Route: %s" CRLF, path + 6);
+	line_feed(&link, kit_request((struct kit_request){.method = "MESSAGE", .from_tag = "s1", .via = "SIP/2.0/TCP 192.0.2.101;branch=z9hG4bKs", .extra = route}));
+	snprintf(all, sizeof all, "%s", k.out);
+	comes_back(all, HF_R_FLOW_GONE);
+	assert_int_equal(strncmp(k.out, "SIP/2.0 430 Flow Failed" CRLF, 25), 0);
+	line_is_flow(&k, &link);
+}
+
 static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 /* Every allocation failing once: no crash, the same message or none, and never a message taken without an end. */
@@ -593,11 +700,11 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(from_a_connection_to_udp), T(its_answer_over_the_connection), T(after_a_restart_only_the_address_is_left), T(from_udp_to_a_connection),
+		T(from_a_connection_to_udp), T(its_answer_over_the_connection), T(when_the_listener_is_gone), T(after_a_restart_only_the_address_is_left), T(from_udp_to_a_connection),
 		T(from_a_connection_to_a_connection), T(both_record_routes_come_back), T(no_listener_of_the_servers_transport), T(over_ipv6), T(a_wildcard_listener),
 		T(dialogs_of_one_connection), T(one_call_over_two_transports), T(segments_are_no_messages), T(pings), T(every_cut_of_a_pipeline),
 		T(lengths_that_cannot_be), T(lost_framing_ends_it), T(an_endless_head), T(the_peer_closes), T(a_framed_fault_goes_on),
-		T(our_answers), T(a_server_that_takes_no_connection), T(again_over_a_new_connection), T(a_server_speaks), T(no_socket_for_datagrams), T(path_is_a_connection),
+		T(our_answers), T(a_server_that_takes_no_connection), T(again_over_a_new_connection), T(messages_that_come_back), T(a_server_speaks), T(no_socket_for_datagrams), T(path_is_a_connection),
 		T(every_allocation_failing),
 	};
 
