@@ -79,6 +79,24 @@ static void nothing_else_is(void **state)
 	assert_null(snap_by_addr(&p, &a));
 }
 
+/* Two addresses of one key are two. Fails when only keys are compared. */
+static void one_key(void **state)
+{
+	struct snap_pool p = filled();
+	struct hf_addr a = {.family = 6, .port = 3389, .ip = {8}}, b = {.family = 6, .port = 3389, .ip = {8 ^ 3, 0, 0, 0, 1}};
+
+	(void)state;
+	p.n_members = 1;
+	memset(by_addr, 0, sizeof by_addr);
+	members[0].addr = a;
+	snap_index(&p, 0);
+	assert_null(snap_by_addr(&p, &b));
+	members[1].addr = b;
+	snap_index(&p, 1);
+	assert_ptr_equal(snap_by_addr(&p, &a), &members[0]);
+	assert_ptr_equal(snap_by_addr(&p, &b), &members[1]);
+}
+
 /* A former name leads to its server, unless a server of that name is there. Fails when the last one put in wins. */
 static void former_names(void **state)
 {
@@ -98,7 +116,7 @@ static void former_names(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_found), cmocka_unit_test(nothing_else_is), cmocka_unit_test(former_names)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_found), cmocka_unit_test(nothing_else_is), cmocka_unit_test(one_key), cmocka_unit_test(former_names)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
