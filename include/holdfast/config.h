@@ -64,6 +64,10 @@ struct hf_conf_service {
 	uint64_t handshake_timeout;   /* ms, from accept to the end of the opening */
 	uint64_t receive_buffer;      /* SO_RCVBUF of datagram listeners; 0 = the system's */
 	uint64_t idle_timeout;        /* ms, connections that carry messages */
+	uint64_t max_flows_source;    /* open connections of a source address (IPv6: /64); 0 = no limit */
+	uint64_t max_openings_source; /* ... whose opening is not complete */
+	uint64_t answer_rate;         /* our own answers to datagrams of a source, a second; 0 = no limit */
+	struct hf_nets proxy_from;    /* balancers in front, whose connections begin with a PROXY header */
 	struct hf_nets servers_from;  /* where servers are, beside the members' own addresses */
 	void *front_conf;             /* front->conf_size octets, filled and checked */
 	unsigned line;

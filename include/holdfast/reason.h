@@ -25,6 +25,9 @@
 	X(TRUNCATED,    "truncated",       "the datagram was cut by the system") \
 	X(NO_MEMORY,    "no-memory",       "a bound of memory was reached") \
 	X(FLOW_LIMIT,   "flow-limit",      "as many flows are open as may be") \
+	X(SOURCE_LIMIT, "source-limit",    "as many connections of this source are open as may be") \
+	X(ANSWER_LIMIT, "answer-limit",    "as many answers of our own went to this source as may in a second") \
+	X(PROXY_HEADER, "proxy-header",    "no PROXY header where one must be, or a broken one") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \

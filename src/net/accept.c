@@ -3,22 +3,71 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "proxy.h"
 #include "sock.h"
+#include "sources.h"
 
 #define ACCEPTS 32         /* connections taken a turn, so that others get theirs */
 #define PAUSE_MS 100       /* out of descriptors: accepting pauses, without spinning */
 
-static bool begin(struct listening *l, const struct snap_service *s, int fd, const struct hf_addr *source)
+/* Counts a flow for its source; false: the source has as many as it may. */
+static bool enter(struct flow *f, const struct hf_conf_service *c)
+{
+	enum source_verdict v = sources_enter(f->w->net->sources, &f->source, c->max_flows_source, c->max_openings_source);
+
+	f->counted = v == SOURCE_COUNTED;
+	return v != SOURCE_REFUSED;
+}
+
+void accept_opened(struct flow *f)
+{
+	if (f->counted && !f->opened)
+		sources_opened(f->w->net->sources, &f->source);
+	f->opened = true;
+}
+
+void accept_leave(struct flow *f)
+{
+	if (f->counted)
+		sources_leave(f->w->net->sources, &f->source, !f->opened);
+	f->counted = false;
+}
+
+enum hf_err accept_proxy(struct flow *f, unsigned *reason)
+{
+	struct buf *in = &f->side[HF_CLIENT].in;
+	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	size_t used = 0;
+	enum proxy_verdict v = proxy_read(buf_view(in), &used, &f->source, &f->local);
+
+	*reason = !s ? HF_R_SERVICE_REMOVED : HF_R_PROXY_HEADER;
+	if (v == PROXY_MORE && s && !f->side[HF_CLIENT].eof)
+		return HF_ENOENT;
+	if (v != PROXY_GOOD || !s)
+		return HF_EINVAL;
+	in->at += used;
+	f->proxied = false;
+	*reason = HF_R_SOURCE_LIMIT;
+	return enter(f, s->conf) ? HF_OK : HF_EFULL;
+}
+
+/* HF_R_NONE, or why it cannot be. */
+static unsigned begin(struct listening *l, const struct snap_service *s, int fd, const struct hf_addr *source)
 {
 	struct flow *f = flow_new(l->w);
 
 	if (!f)
-		return false;
+		return HF_R_NO_MEMORY;
 	f->rt = s->rt;
 	f->pool = s->pool->rt;
 	f->service = s->rt->id;
 	f->listener = s->infos[l->at].hash;
 	f->source = *source;
+	f->proxied = snap_in(&s->conf->proxy_from, source);
+	if (!f->proxied && !enter(f, s->conf)) {
+		flow_free(f);
+		return HF_R_SOURCE_LIMIT;
+	}
 	f->local = s->infos[l->at].wildcard ? sock_local(fd) : s->infos[l->at].addr;
 	f->phase = PHASE_OPENING;
 	f->transport = s->infos[l->at].transport;
@@ -27,8 +76,9 @@ static bool begin(struct listening *l, const struct snap_service *s, int fd, con
 	if (!f->side[HF_CLIENT].watch || !f->deadline) {
 		hf_watch_free(f->side[HF_CLIENT].watch);
 		hf_timer_free(f->deadline);
+		accept_leave(f);
 		flow_free(f);
-		return false;
+		return HF_R_NO_MEMORY;
 	}
 	f->side[HF_CLIENT].fd = fd;
 	if (s->rt->front->framed) {
@@ -38,7 +88,7 @@ static bool begin(struct listening *l, const struct snap_service *s, int fd, con
 	conn_deadline(f, s->conf->handshake_timeout);
 	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].flows, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].open_flows, 1, memory_order_relaxed);
-	return true;
+	return HF_R_NONE;
 }
 
 static void refuse(struct listening *l, const struct snap_service *s, int fd, unsigned reason)
@@ -78,6 +128,7 @@ void conn_acceptable(void *arg, unsigned what)
 		struct sockaddr_storage ss;
 		socklen_t n = sizeof ss;
 		struct hf_addr source;
+		unsigned reason = HF_R_FLOW_LIMIT;
 		int fd = accept4(l->socks->fd[w->index], (struct sockaddr *)&ss, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0) {
@@ -86,9 +137,9 @@ void conn_acceptable(void *arg, unsigned what)
 			return;
 		}
 		sock_get_addr(&ss, &source);
-		if (atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed) >= w->snap->conf->gateway.max_flows)
-			refuse(l, s, fd, HF_R_FLOW_LIMIT);
-		else if (!begin(l, s, fd, &source))
-			refuse(l, s, fd, HF_R_NO_MEMORY);
+		if (atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed) < w->snap->conf->gateway.max_flows)
+			reason = begin(l, s, fd, &source);
+		if (reason != HF_R_NONE)
+			refuse(l, s, fd, reason);
 	}
 }

@@ -142,6 +142,7 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 void conn_hold(struct parcel *p, uint32_t ms)
 {
 	p->flow->phase = PHASE_WAITING;
+	accept_opened(p->flow);
 	conn_deadline(p->flow, ms ? ms : 1);
 }
 
@@ -223,6 +224,19 @@ static bool swallow(struct flow *f)
 	return n >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
+/* The PROXY header, where one must come first. False: it is not there yet, or the flow has ended. */
+static bool introduced(struct flow *f)
+{
+	unsigned reason;
+	enum hf_err e = accept_proxy(f, &reason);
+
+	if (e == HF_ENOENT)
+		conn_watch(f);
+	else if (e != HF_OK)
+		conn_close(f, reason);
+	return e == HF_OK;
+}
+
 /* Octets of a side before RELAY. */
 static void opening(struct flow *f, enum hf_side side)
 {
@@ -234,6 +248,8 @@ static void opening(struct flow *f, enum hf_side side)
 		conn_close(f, side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
 		return;
 	}
+	if (f->proxied && side == HF_CLIENT && !introduced(f))
+		return;
 	ev.bytes = buf_view(&s->in);
 	ev.eof = s->eof;
 	/* the client's surplus waits for RELAY; that it gives up concerns a front that holds it */
@@ -373,6 +389,7 @@ void conn_close(struct flow *f, unsigned reason)
 
 	HF_BUG_ON(f->busy);
 	stuck_free(f);
+	accept_leave(f);
 	if (f->rt->front->framed)
 		stream_forget(f);
 	if (reason == HF_R_SERVER_ERROR && f->phase == PHASE_RELAY)

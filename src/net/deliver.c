@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "holdfast/clock.h"
+#include "holdfast/hash.h"
 #include "holdfast/log.h"
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
@@ -171,9 +172,24 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 	}
 }
 
+/* Our own answers to one source, a second. A place stands for all sources that meet in it; a member is never refused. */
+static bool may_answer(struct parcel *p)
+{
+	uint64_t rate = p->service->conf->answer_rate;
+	struct answers *a = &p->w->answers[hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source)) % ANSWER_PLACES];
+
+	if (!rate || p->ev.from_servers)
+		return true;
+	if (a->second != p->w->now_ms / 1000)
+		*a = (struct answers){.second = p->w->now_ms / 1000};
+	return a->n++ < rate;
+}
+
 static void send_source(struct parcel *p, const struct hf_send *s)
 {
-	if (!p->flow)
+	if (!p->flow && !may_answer(p))
+		drop(p, HF_R_ANSWER_LIMIT);
+	else if (!p->flow)
 		send_from(p, p->ev.listener, &p->ev.source, &p->ev.local, s);
 	else if (stream_put(p->flow, NULL, base_of(p, s), s->splices, s->n_splices) != HF_OK)
 		stream_end_later(p->flow, HF_R_SEND_FULL); /* it does not read its answers */
@@ -386,7 +402,7 @@ void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned a
 	deliver_ctx(w, s, &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = bytes, .listener = &s->infos[at], .source = *source, .local = *local,
 		.transport = HF_UDP, .member = m ? m->hash : 0};
-	p.ev.from_servers = m || s->infos[at].inside || snap_from_servers(s, source);
+	p.ev.from_servers = m || s->infos[at].inside || snap_in(&s->conf->servers_from, source);
 	deliver_run(&p);
 }
 

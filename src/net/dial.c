@@ -36,6 +36,7 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 	f->server = m->id;
 	f->server_hash = m->hash;
 	f->phase = PHASE_DIALING;
+	accept_opened(f);
 	note_tried(f, m->id);
 	s->fd = sock_connect(&m->addr, true, NULL);
 	if (s->fd < 0) {

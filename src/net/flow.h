@@ -44,6 +44,8 @@ struct flow {
 	uint16_t server;       /* member id of the server side */
 	uint16_t tried[TRIED_MAX];
 	uint8_t n_tried;
+	bool counted, opened;  /* among its source's; its opening is complete */
+	bool proxied;          /* a PROXY header must come first */
 	bool busy;             /* a step is running: what it asks for is done behind it */
 	bool told;             /* the front has sent the client something: it must arrive before the end */
 	unsigned end;          /* a reason, when the flow is to end after the step */
@@ -79,6 +81,11 @@ bool buf_room(struct buf *b, size_t n, size_t max) HF_MUST_USE;
 void buf_free(struct buf *b);
 static inline size_t buf_len(const struct buf *b) { return b->n - b->at; }
 static inline struct hf_bytes buf_view(const struct buf *b) { return hf_bytes_of(b->p ? b->p + b->at : NULL, buf_len(b)); }
+
+/* accept.c */
+enum hf_err accept_proxy(struct flow *f, unsigned *reason) HF_MUST_USE; /* the header. HF_OK: it has been read; HF_ENOENT: more octets are needed; else the flow is to end */
+void accept_opened(struct flow *f);   /* it has said what it wants */
+void accept_leave(struct flow *f);
 
 /* conn.c */
 void conn_step(struct flow *f, struct hf_event *ev);

@@ -102,8 +102,8 @@ const struct snap_member *snap_by_id(const struct snap_pool *p, uint16_t id);
 const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash);
 const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id);
 /* Any member with this address, whatever the port. */
-/* servers-from of the service holds it. */
-bool snap_from_servers(const struct snap_service *s, const struct hf_addr *a);
+/* One of the networks holds it. */
+bool snap_in(const struct hf_nets *n, const struct hf_addr *a);
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a);
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
 /* Puts member i, whose id is known, into the tables. */
@@ -164,6 +164,8 @@ struct listening { /* a listener that this worker watches */
 	struct hf_timer *pause; /* streams: accepting pauses until then */
 };
 
+#define ANSWER_PLACES 1024
+
 struct worker {
 	struct hf_net *net;
 	unsigned index;
@@ -180,6 +182,7 @@ struct worker {
 	struct listening **open;
 	unsigned n_open, cap_open;
 	struct hf_arena arena;
+	struct answers { uint64_t second; uint64_t n; } answers[ANSWER_PLACES]; /* our own to datagrams, by source */
 	uint8_t *scratch;        /* LETTER_MAX octets: letters, composed messages, relay copies */
 	uint64_t now_ms;
 	struct udp *udp;
@@ -206,6 +209,7 @@ struct hf_net {
 	struct socks **socks;
 	unsigned n_pools, n_services, n_socks;
 	struct probes *probes;
+	struct sources *sources;     /* connections by source address */
 	_Atomic uint64_t open_flows; /* all workers */
 };
 

@@ -68,10 +68,10 @@ bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a)
 	return false;
 }
 
-bool snap_from_servers(const struct snap_service *s, const struct hf_addr *a)
+bool snap_in(const struct hf_nets *n, const struct hf_addr *a)
 {
-	for (unsigned i = 0; i < s->conf->servers_from.n; i++)
-		if (hf_addr_in(a, &s->conf->servers_from.net[i].addr, s->conf->servers_from.net[i].bits))
+	for (unsigned i = 0; i < n->n; i++)
+		if (hf_addr_in(a, &n->net[i].addr, n->net[i].bits))
 			return true;
 	return false;
 }

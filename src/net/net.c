@@ -7,6 +7,7 @@
 
 #include "inside.h"
 #include "probe.h"
+#include "sources.h"
 
 #define BOX_MIN (512u * 1024) /* the largest letter fits, a few times */
 
@@ -28,6 +29,7 @@ static void free_all(struct hf_net *net)
 	for (unsigned i = 0; i < net->n_workers; i++)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
+	sources_free(net->sources);
 	for (unsigned i = 0; i < net->n_old; i++)
 		snapshot_free(net, net->old[i]);
 	if (net->snap)
@@ -60,7 +62,8 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->receipt = net->receipt_fd >= 0 ? hf_watch_new(control, net->receipt_fd, HF_READ, receipt, net) : NULL;
 	net->workers = calloc(workers, sizeof *net->workers);
 	net->probes = probes_new(net);
-	if (!net->receipt || !net->workers || !net->probes)
+	net->sources = sources_new(site->hash_key);
+	if (!net->receipt || !net->workers || !net->probes || !net->sources)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;

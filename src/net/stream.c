@@ -178,7 +178,7 @@ static size_t one(struct flow *f, const struct snap_service *s)
 	p.ctx.flow = f->state;
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .eof = c->eof, .bytes = buf_view(&c->in), .listener = l ? l : &s->infos[0],
 		.source = f->source, .local = f->local, .transport = f->transport, .flow_name = conn_name(f), .member = f->link ? f->server_hash : 0};
-	p.ev.from_servers = p.ev.member || p.ev.listener->inside || snap_from_servers(s, &f->source);
+	p.ev.from_servers = p.ev.member || p.ev.listener->inside || snap_in(&s->conf->servers_from, &f->source);
 	f->busy = true;
 	deliver_run(&p);
 	f->busy = false;
@@ -214,13 +214,21 @@ static void parcels(struct flow *f)
 	bool progress = false;
 	size_t n;
 
-	while (s && !f->end && !f->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
+	if (s && f->proxied && !f->end) {
+		unsigned reason;
+		enum hf_err e = accept_proxy(f, &reason);
+
+		if (e != HF_OK && e != HF_ENOENT)
+			stream_end_later(f, reason);
+	}
+	while (s && !f->end && !f->proxied && !f->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
 		c->need = 0;
 		n = one(f, s);
 		if (n == 0 || n > buf_len(&c->in))
 			break;
 		c->in.at += n;
 		progress = true;
+		accept_opened(f);
 	}
 	if (buf_len(&c->in) == 0)
 		buf_free(&c->in); /* an idle connection keeps no buffer */
