@@ -18,7 +18,7 @@ passed=0 failed=0 skipped=0
 failures=
 
 BUILD_PACKAGES="cmake gcc make libc6-dev pkg-config libosip2-dev libevent-dev libssl-dev"
-TEST_PACKAGES="libcmocka-dev freerdp2-dev clang libclang-rt-14-dev python3 openssl sip-tester kamailio baresip-core freerdp2-x11 xrdp xvfb xauth imagemagick valgrind"
+TEST_PACKAGES="libcmocka-dev freerdp2-dev clang libclang-rt-14-dev python3 openssl sip-tester kamailio baresip-core freerdp2-x11 xrdp xvfb xauth imagemagick xterm x11-xserver-utils tigervnc-standalone-server rdesktop freerdp2-shadow-x11 winpr-utils sipsak sipvicious tshark valgrind"
 
 say() { printf '[%4ds] %s\n' $(($(date +%s) - begin)) "$*"; }
 usage() { sed -n '2,8p' "$0" | sed 's/^# \{0,1\}//'; exit 2; }
