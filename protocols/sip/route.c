@@ -274,7 +274,7 @@ static struct sip_hop to_flow(const struct sip_step *s)
 	const struct sip_flow *f = &s->p->flow;
 	struct sip_hop hop = {.kind = SIP_HOP_FLOW, .addr = f->remote, .local = f->local, .out = sip_listener_of(s->ctx, f->listener)};
 
-	if (f->stream && (!hop.out || f->connection.boot != s->ctx->site->boot || !f->connection.generation))
+	if (f->stream && (!hop.out || f->connection.boot != s->ctx->site->boot))
 		return (struct sip_hop){.kind = SIP_HOP_GONE};
 	hop.transport = hop.out ? hop.out->transport : HF_UDP;
 	if (f->stream) {

@@ -149,6 +149,9 @@ static void from_udp_to_a_connection(void **state)
 	kit_sent_to(&k, HF_TO_RETURN, UDP_PHONE);
 	assert_int_equal(k.send.transport, HF_UDP);
 	assert_int_equal(k.send.flow.generation, 0);
+	kit_choose(&k, "pbx1", PBX1); /* from datagram to datagram nothing is added */
+	kit_feed(&k, UDP_PHONE, "OPTIONS sip:b@b SIP/2.0" CRLF "Via: SIP/2.0/UDP 192.0.2.51;branch=z9hG4bKx" CRLF HEAD TAIL "CSeq: 1 OPTIONS" CRLF CRLF);
+	assert_false(kit_says(&k, "Content-Length"));
 }
 
 /* One transport on both sides: one Record-Route, which names it. */
@@ -531,6 +534,11 @@ static void a_server_speaks(void **state)
 	assert_int_equal(k.send.listener, k.listeners[0].hash);
 	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF "Record-Route: <sip:hfd-"));
 
+	kit_listener(&k, 2, "udp://192.0.2.1:5080", false); /* of two alike, the one that the server used */
+	k.at = &k.listeners[2];
+	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "INVITE", .uri = "sip:alice@192.0.2.51", .from_tag = "s1"}));
+	assert_int_equal(k.send.listener, k.listeners[2].hash);
+
 	other.ev.from_servers = true; /* a server that dialled us */
 	line_feed(&other, kit_request((struct kit_request){.method = "OPTIONS", .uri = "sip:alice@192.0.2.51", .from_tag = "s1"}));
 	assert_int_equal(k.send.to, HF_TO_NEXT_HOP);
@@ -577,6 +585,10 @@ static void path_is_a_connection(void **state)
 	assert_int_equal(strncmp(k.out, "SIP/2.0 430 Flow Failed" CRLF, 25), 0);
 	kit_sent_to(&k, HF_TO_RETURN, PBX1);
 
+	k.ctx.n_listeners = 1; /* a reload took its listener away: nothing to name ourselves by */
+	invite_by_path(path, "INVITE");
+	assert_int_equal(strncmp(k.out, "SIP/2.0 430 Flow Failed" CRLF, 25), 0);
+	k.ctx.n_listeners = 2;
 	k.site.boot++;
 	invite_by_path(path, "INVITE");
 	assert_int_equal(strncmp(k.out, "SIP/2.0 430 Flow Failed" CRLF, 25), 0);
