@@ -31,7 +31,7 @@ static bool wants_read(const struct flow *f, enum hf_side i)
 	if (s->eof || f->stuck || (i == HF_SERVER && f->phase < PHASE_ANSWER))
 		return false;
 	if (f->phase == PHASE_RELAY)
-		return buf_len(&f->side[!i].out) == 0;
+		return !side_waits(&f->side[!i]);
 	if (f->phase == PHASE_CLOSING)
 		return i == HF_CLIENT;
 	return buf_len(&s->in) < f->rt->front->max_opening;
@@ -44,7 +44,7 @@ void conn_watch(struct flow *f)
 		bool connecting = i == HF_SERVER && f->phase == PHASE_DIALING;
 
 		if (s->watch)
-			hf_watch_set(s->watch, (wants_read(f, (enum hf_side)i) ? HF_READ : 0u) | (connecting || buf_len(&s->out) ? HF_WRITE : 0u));
+			hf_watch_set(s->watch, (wants_read(f, (enum hf_side)i) ? HF_READ : 0u) | (connecting || side_waits(s) ? HF_WRITE : 0u));
 	}
 }
 
@@ -350,8 +350,12 @@ void conn_close_later(struct flow *f, unsigned reason)
 		finish(f);
 }
 
-static void close_side(struct side *s)
+static void close_side(struct flow *f, enum hf_side i)
 {
+	struct side *s = &f->side[i];
+
+	pipe_return(f->w, s->pipe);
+	s->pipe = NULL;
 	hf_watch_free(s->watch);
 	s->watch = NULL;
 	if (s->fd >= 0)
@@ -370,7 +374,7 @@ static void finish(struct flow *f)
 	}
 	if (f->phase != PHASE_CLOSING) {
 		f->phase = PHASE_CLOSING;
-		close_side(&f->side[HF_SERVER]);
+		close_side(f, HF_SERVER);
 		conn_deadline(f, DRAIN_MS);
 	}
 	if (buf_len(&c->out) == 0 && !c->shut) {
@@ -396,8 +400,8 @@ void conn_close(struct flow *f, unsigned reason)
 		sock_reset(f->side[HF_CLIENT].fd); /* so that the client's own reconnect begins */
 	if (reason == HF_R_CLIENT_ERROR && f->side[HF_SERVER].fd >= 0)
 		sock_reset(f->side[HF_SERVER].fd);
-	close_side(&f->side[HF_CLIENT]);
-	close_side(&f->side[HF_SERVER]);
+	close_side(f, HF_CLIENT);
+	close_side(f, HF_SERVER);
 	hf_timer_free(f->deadline);
 	f->deadline = NULL;
 	run(f, &ev);

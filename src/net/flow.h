@@ -25,13 +25,22 @@ struct buf { /* octets from `at` to `n` are there */
 	size_t at, n, cap;
 };
 
+/* Octets on their way inside the system. */
+struct pipe {
+	int in, out;
+	size_t n;              /* octets in it */
+	struct pipe *next;     /* of the spare ones */
+};
+
 struct side {
 	int fd;                /* -1: none */
 	struct hf_watch *watch;
 	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
+	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
 	uint64_t octets;       /* received from this side */
 	size_t need;           /* the front wants at least so many */
 	bool eof, shut;        /* it has closed / FIN was sent to it */
+	bool bulk;             /* RELAY: more comes from it than a copy takes at once */
 };
 
 struct flow {
@@ -87,6 +96,9 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason) HF_MUST_USE; /* the h
 void accept_opened(struct flow *f);   /* it has said what it wants */
 void accept_leave(struct flow *f);
 
+/* Something waits for this side. */
+static inline bool side_waits(const struct side *s) { return s->pipe || buf_len(&s->out); }
+
 /* conn.c */
 void conn_step(struct flow *f, struct hf_event *ev);
 void conn_watch(struct flow *f);         /* sets what both sides wait for, from phase and buffers */
@@ -127,6 +139,11 @@ void stuck_free(struct flow *f);
 void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms);
 void dial_done(struct flow *f);
 void dial_failed(struct flow *f, unsigned reason);
+
+/* pipes.c */
+#define PIPE_SIZE (1u << 20) /* the system's limit for an ordinary user; at this size a gigabyte costs a third of what it does at 64 KiB */
+struct pipe *pipe_borrow(struct worker *w); /* empty; NULL: all are lent, or the system gives none */
+void pipe_return(struct worker *w, struct pipe *p);
 
 /* pump.c */
 void pump_start(struct flow *f);

@@ -190,6 +190,8 @@ struct worker {
 	struct links *links;
 	struct flow *dirty, *blocked; /* connections with something to send; ones whose reader waits */
 	struct holds *holds;
+	struct pipe *pipes;      /* spare ones (pipes.c) */
+	unsigned n_pipes;        /* with those that are lent */
 };
 
 struct hf_net {
@@ -281,6 +283,7 @@ enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD
 
 struct links *links_new(void) HF_MUST_USE;
 void links_free(struct links *l);
+void pipes_free(struct worker *w); /* when all flows have ended */
 struct flows *flows_new(void) HF_MUST_USE;
 void flows_free(struct worker *w);
 void conn_acceptable(void *listening, unsigned what);

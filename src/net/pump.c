@@ -1,12 +1,15 @@
-/* The relay: octets both ways through one buffer a worker, half-close passed on, nothing read for a side that does not take it.
- * A relayed flow keeps no buffer of its own while both sides keep up. */
+/* The relay: octets both ways, half-close passed on, nothing read for a side that does not take it. Small traffic is copied through one
+ * buffer a worker, bulk is spliced through a pipe that is borrowed for the turn (pipes.c): a copy is cheaper below its size, a splice above.
+ * A relayed flow keeps no buffer and no pipe of its own while both sides keep up. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "flow.h"
 
 #define COPY (64u * 1024)  /* octets a read; more gains little over one shared buffer */
 #define TURNS 4            /* reads a turn, so that a busy flow leaves the others their time */
+#define BULK (16 * 1024)   /* a turn's octets below which a copy is as cheap as a splice */
 
 static unsigned error_of(enum hf_side side) { return side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR; }
 
@@ -15,7 +18,7 @@ static void pass_fin(struct flow *f, enum hf_side from)
 {
 	struct side *to = &f->side[!from];
 
-	if (!f->side[from].eof || to->shut || buf_len(&to->out))
+	if (!f->side[from].eof || to->shut || side_waits(to))
 		return;
 	shutdown(to->fd, SHUT_WR);
 	to->shut = true;
@@ -33,12 +36,12 @@ static bool give(struct side *to, const uint8_t *p, size_t n)
 	return (size_t)m == n || buf_add(&to->out, p + m, n - (size_t)m, OUT_MAX);
 }
 
-/* False: the flow is to end, for *reason. */
+/* False: the flow is to end, for *reason. A buffer that is full at every read makes the side bulk. */
 static bool copy(struct flow *f, enum hf_side from, unsigned *reason)
 {
 	struct side *s = &f->side[from], *to = &f->side[!from];
 
-	for (int i = 0; i < TURNS && !s->eof && !buf_len(&to->out); i++) {
+	for (int i = 0; i < TURNS && !s->eof && !side_waits(to); i++) {
 		ssize_t n = recv(s->fd, f->w->scratch, COPY, 0);
 
 		if (n < 0) {
@@ -52,8 +55,72 @@ static bool copy(struct flow *f, enum hf_side from, unsigned *reason)
 			*reason = error_of(!from);
 			return false;
 		}
-		if ((size_t)n < COPY)
+		s->bulk = (size_t)n == COPY;
+		if (!s->bulk)
 			break;
+	}
+	return true;
+}
+
+/* Out of the pipe, as far as the system takes it. False: the side failed. */
+static bool push(struct side *to, struct pipe *p)
+{
+	while (p->n) {
+		ssize_t n = splice(p->out, NULL, to->fd, NULL, p->n, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+
+		if (n <= 0)
+			return n < 0 && (errno == EAGAIN || errno == EINTR);
+		p->n -= (size_t)n;
+	}
+	return true;
+}
+
+/* One pipe's worth a turn. False: the flow is to end, for *reason. */
+static bool move(struct flow *f, enum hf_side from, struct pipe *p, unsigned *reason)
+{
+	struct side *s = &f->side[from], *to = &f->side[!from];
+	ssize_t n = splice(s->fd, NULL, p->in, NULL, PIPE_SIZE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	bool good = true;
+
+	s->bulk = n >= BULK;
+	if (n < 0) {
+		good = errno == EAGAIN || errno == EINTR;
+		*reason = error_of(from);
+	} else if (n == 0) {
+		s->eof = true;
+	} else {
+		s->octets += (uint64_t)n;
+		p->n = (size_t)n;
+		good = push(to, p);
+		*reason = error_of(!from);
+	}
+	if (p->n)
+		to->pipe = p;
+	else
+		pipe_return(f->w, p);
+	return good;
+}
+
+static bool take(struct flow *f, enum hf_side from, unsigned *reason)
+{
+	const struct side *s = &f->side[from], *to = &f->side[!from];
+	struct pipe *p = s->bulk && !s->eof && !side_waits(to) ? pipe_borrow(f->w) : NULL;
+
+	return p ? move(f, from, p, reason) : copy(f, from, reason);
+}
+
+/* What waits for a side, in order: the buffer, then the pipe. False: it failed. */
+static bool drain(struct flow *f, struct side *s)
+{
+	if (conn_drain(s) != HF_OK)
+		return false;
+	if (!s->pipe || buf_len(&s->out))
+		return true;
+	if (!push(s, s->pipe))
+		return false;
+	if (!s->pipe->n) {
+		pipe_return(f->w, s->pipe);
+		s->pipe = NULL;
 	}
 	return true;
 }
@@ -108,7 +175,7 @@ void pump_ready(struct flow *f, enum hf_side side, unsigned what)
 {
 	unsigned reason = error_of(side);
 
-	if ((what & HF_WRITE && conn_drain(&f->side[side]) != HF_OK) || (what & HF_READ && !copy(f, side, &reason))) {
+	if ((what & HF_WRITE && !drain(f, &f->side[side])) || (what & HF_READ && !take(f, side, &reason))) {
 		conn_close(f, reason);
 		return;
 	}

@@ -171,6 +171,7 @@ void worker_fini(struct worker *w)
 {
 	HF_BUG_ON(w->running);
 	flows_free(w); /* of a worker that never ran */
+	pipes_free(w);
 	for (unsigned i = 0; i < w->n_open; i++)
 		stop_listening(w->open[i]);
 	free(w->open);
