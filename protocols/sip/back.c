@@ -31,7 +31,7 @@ void sip_back(struct sip_step *s)
 		return;
 	}
 	hf_act(s->acts, HF_ACT_TOOK)->need = m->used;
-	if (m->response || !sip_read_ours(s, &b->hf)) {
+	if (!sip_read_ours(s, &b->hf)) { /* a response, as a rule */
 		sip_drop(s, s->ev->reason);
 		return;
 	}

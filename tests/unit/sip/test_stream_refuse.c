@@ -125,6 +125,40 @@ static void messages_that_come_back(void **state)
 	comes_back(all, HF_R_FLOW_GONE);
 	assert_int_equal(strncmp(k.out, "SIP/2.0 430 Flow Failed" CRLF, 25), 0);
 	line_is_flow(&k, &link);
+	comes_back(all, HF_R_DIAL_FAILED);
+	assert_int_equal(strncmp(k.out, "SIP/2.0 503 ", 12), 0);
+	line_feed(&phone, kit_request((struct kit_request){.method = "MESSAGE"}));
+	snprintf(all, sizeof all, "%s", k.out);
+	comes_back(all, HF_R_FLOW_GONE); /* of a server no flow fails: another connection would do */
+	assert_int_equal(strncmp(k.out, "SIP/2.0 503 ", 12), 0);
+}
+
+#define SHORT "OPTIONS sip:b@b SIP/2.0" CRLF "v:SIP/2.0/%s 192.0.2.51;branch=z9hG4bK1" CRLF "f:<sip:a@b>;tag=1" CRLF "t:<sip:b@b>" CRLF "i:c" CRLF "CSeq:1 OPTIONS" CRLF "l:0" CRLF CRLF
+
+/* What we wrote into a message is no fault of its sender's, and lends a forged source nothing. */
+static void a_short_message_comes_back(void **state)
+{
+	char text[1024], sent[4096];
+	uint32_t was = k.conf.limits.message;
+
+	(void)state;
+	over_tcp();
+	snprintf(text, sizeof text, SHORT, "TCP");
+	k.conf.limits.message = (uint32_t)strlen(text);
+	k.conf.limits.headers = 6;
+	line_feed(&phone, text);
+	snprintf(sent, sizeof sent, "%s", k.out);
+	comes_back(sent, HF_R_DIAL_FAILED);
+	assert_ptr_equal(strstr(k.out, "SIP/2.0 503 Service Unavailable" CRLF), k.out);
+
+	k.conf.limits.message = was;
+	memcpy(strstr(text, "TCP"), "UDP", 3);
+	kit_feed(&k, UDP_PHONE, text);
+	snprintf(sent, sizeof sent, "%s", k.out);
+	comes_back(sent, HF_R_DIAL_FAILED);
+	assert_int_equal(k.n_sent, 1);
+	assert_true(k.out_n <= strlen(text) + sizeof "Max-Forwards: 70" CRLF);
+	assert_int_equal(strncmp(k.out, "SIP/2.0 503 " CRLF, 14), 0);
 }
 
 static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
@@ -163,7 +197,7 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(our_answers), T(a_server_that_takes_no_connection), T(again_over_a_new_connection), T(messages_that_come_back), T(every_allocation_failing),
+		T(our_answers), T(a_server_that_takes_no_connection), T(again_over_a_new_connection), T(messages_that_come_back), T(a_short_message_comes_back), T(every_allocation_failing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
