@@ -9,9 +9,9 @@ struct hf_loop {
 	struct event_base *base;
 };
 
+/* libevent's own part follows ours in one allocation: a flow has two watches, and there are many flows. */
 struct hf_watch {
 	struct hf_loop *loop;
-	struct event *ev;
 	hf_watch_fn *fn;
 	void *arg;
 	int fd;
@@ -19,10 +19,12 @@ struct hf_watch {
 };
 
 struct hf_timer {
-	struct event *ev;
 	hf_timer_fn *fn;
 	void *arg;
 };
+
+static struct event *event_of(struct hf_watch *w) { return (struct event *)(void *)(w + 1); }
+static struct event *event_of_timer(struct hf_timer *t) { return (struct event *)(void *)(t + 1); }
 
 struct hf_loop *hf_loop_new(void)
 {
@@ -31,6 +33,7 @@ struct hf_loop *hf_loop_new(void)
 
 	if (cfg && l) {
 		event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
+		event_config_set_flag(cfg, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST); /* changes of one turn are one system call; no descriptor of ours is a dup */
 		l->base = event_base_new_with_config(cfg);
 	}
 	if (cfg)
@@ -62,16 +65,12 @@ static void ready(evutil_socket_t fd, short what, void *arg)
 
 struct hf_watch *hf_watch_new(struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
 {
-	struct hf_watch *w = calloc(1, sizeof *w);
+	struct hf_watch *w = calloc(1, sizeof *w + event_get_struct_event_size());
 
 	if (!w)
 		return NULL;
 	*w = (struct hf_watch){.loop = l, .fn = fn, .arg = arg, .fd = fd};
-	w->ev = event_new(l->base, fd, EV_PERSIST, ready, w);
-	if (!w->ev) {
-		free(w);
-		return NULL;
-	}
+	event_assign(event_of(w), l->base, fd, EV_PERSIST, ready, w);
 	hf_watch_set(w, what);
 	return w;
 }
@@ -82,18 +81,18 @@ void hf_watch_set(struct hf_watch *w, unsigned what)
 
 	if (w->what == what)
 		return;
-	event_del(w->ev);
-	event_assign(w->ev, w->loop->base, w->fd, flags, ready, w);
+	event_del(event_of(w));
+	event_assign(event_of(w), w->loop->base, w->fd, flags, ready, w);
 	w->what = what;
 	if (what)
-		event_add(w->ev, NULL);
+		event_add(event_of(w), NULL);
 }
 
 void hf_watch_free(struct hf_watch *w)
 {
 	if (!w)
 		return;
-	event_free(w->ev);
+	event_del(event_of(w));
 	free(w);
 }
 
@@ -108,49 +107,42 @@ static void expired(evutil_socket_t fd, short what, void *arg)
 
 struct hf_timer *hf_timer_new(struct hf_loop *l, hf_timer_fn *fn, void *arg)
 {
-	struct hf_timer *t = calloc(1, sizeof *t);
+	struct hf_timer *t = calloc(1, sizeof *t + event_get_struct_event_size());
 
 	if (!t)
 		return NULL;
-	t->fn = fn;
-	t->arg = arg;
-	t->ev = evtimer_new(l->base, expired, t);
-	if (t->ev)
-		return t;
-	free(t);
-	return NULL;
+	*t = (struct hf_timer){fn, arg};
+	evtimer_assign(event_of_timer(t), l->base, expired, t);
+	return t;
 }
 
 void hf_timer_set(struct hf_timer *t, uint64_t ms)
 {
 	struct timeval tv = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
 
-	evtimer_add(t->ev, &tv);
+	evtimer_add(event_of_timer(t), &tv);
 }
 
-void hf_timer_stop(struct hf_timer *t) { evtimer_del(t->ev); }
+void hf_timer_stop(struct hf_timer *t) { evtimer_del(event_of_timer(t)); }
 
 void hf_timer_free(struct hf_timer *t)
 {
 	if (!t)
 		return;
-	event_free(t->ev);
+	evtimer_del(event_of_timer(t));
 	free(t);
 }
 
 struct hf_watch *hf_loop_signal(struct hf_loop *l, int signo, hf_watch_fn *fn, void *arg)
 {
-	struct hf_watch *w = calloc(1, sizeof *w);
+	struct hf_watch *w = calloc(1, sizeof *w + event_get_struct_event_size());
 
 	if (!w)
 		return NULL;
 	*w = (struct hf_watch){.loop = l, .fn = fn, .arg = arg, .fd = signo};
-	w->ev = evsignal_new(l->base, signo, ready, w);
-	if (!w->ev || evsignal_add(w->ev, NULL) != 0) {
-		if (w->ev)
-			event_free(w->ev);
-		free(w);
-		return NULL;
-	}
-	return w;
+	evsignal_assign(event_of(w), l->base, signo, ready, w);
+	if (evsignal_add(event_of(w), NULL) == 0)
+		return w;
+	free(w);
+	return NULL;
 }

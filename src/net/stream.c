@@ -7,7 +7,7 @@
 
 #define HIGH (128u * 1024) /* octets waiting in a connection: who feeds it is not read any more */
 #define LOW (32u * 1024)   /* ... and is read again */
-#define HALF_MS 32000      /* a peer that has closed its half still gets answers for 64 T1 (RFC 3261 17.1) */
+#define HALF_MS 5000       /* a peer that has closed its half still gets answers for so long; most that close are gone */
 
 static const struct snap_service *service_of(const struct flow *f) { return snap_service(f->w->snap, f->service); }
 
