@@ -1,0 +1,53 @@
+"""sipp as servers that say their name and as callers that check who answers inside a call (sipp/*.xml): helpers of the scenarios with sipp."""
+import os, socket
+
+from scenario import HERE, check, free_port
+
+XML = os.path.join(HERE, "sipp")
+
+
+def bracketed(host):
+    return f"[{host}]" if ":" in host else host
+
+
+def port_of(host, kind):
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind) as s:
+        s.bind((host, 0))
+        return s.getsockname()[1]
+
+
+def server(s, name, transport="u1", host="127.0.0.1"):
+    """a sipp server and its line for the pool; sipp cannot say which port it took"""
+    port = port_of(host, socket.SOCK_DGRAM if transport[0] == "u" else socket.SOCK_STREAM)
+    p = s.start(name, ["sipp", "-sf", f"{XML}/server.xml", "-t", transport, "-i", host, "-p", str(port), "-l", "5000", "-nostdin", "-key", "srv", name, "-trace_err", "-error_file", s.path(f"{name}.err"),
+                       "-trace_stat", "-stf", s.path(f"{name}.csv"), "-fd", "1", "-buff_size", "1048576"], cwd=s.dir)
+    return p, f"{name} {'udp' if transport[0] == 'u' else 'tcp'}://{bracketed(host)}:{port}"
+
+
+def callers(s, at, n, rate, hold_ms, transport="u1", name="callers"):
+    """n calls of about 2 * hold_ms each"""
+    host, port = at.rsplit(":", 1)
+    return s.start(name, ["sipp", "-sf", f"{XML}/callers.xml", "-t", transport, "-i", host.strip("[]"), "-r", str(rate), "-m", str(n), "-l", str(n), "-d", str(hold_ms), "-nostdin", "-max_socket", "5000",
+                          "-trace_stat", "-stf", s.path(f"{name}.csv"), "-trace_logs", "-log_file", s.path(f"{name}.moved"), "-trace_err", "-error_file", s.path(f"{name}.err"),
+                          "-buff_size", "1048576", f"{host}:{port}"], cwd=s.dir)
+
+
+def row(path):
+    with open(path) as f:
+        names, *_, last = [line.rstrip("\n").split(";") for line in f]
+    return dict(zip(names, last))
+
+
+def text(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path, errors="replace") as f:
+        return f.read()
+
+
+def all_good(s, p, n, what, seconds=80):
+    code = p.p.wait(seconds)
+    got = row(s.path(f"{p.name}.csv"))
+    check(code == 0 and got["FailedCall(C)"] == "0" and got["SuccessfulCall(C)"] == str(n), f"{what}: sipp: exit {code}, {got['SuccessfulCall(C)']} good, {got['FailedCall(C)']} failed;",
+          text(s.path(f"{p.name}.moved"))[:500], text(s.path(f"{p.name}.err"))[:1500])
+    return got

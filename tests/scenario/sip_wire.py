@@ -1,0 +1,50 @@
+"""tshark reads both sides of the gateway while sipp's calls run over UDP and TCP: not one packet is malformed to it or an error to its expert, and
+the requests on the two sides are the same calls. What the splices write is here read by somebody else's dissector."""
+import signal, socket, subprocess, time
+
+from _sipp import all_good, callers, server
+from scenario import SLOW, Skip, check, equal, need, until
+
+TIMEOUT = 120
+CALLS = 40
+
+
+def tshark(*argv):
+    return subprocess.run(["tshark", *argv], capture_output=True, text=True, timeout=60 * SLOW)
+
+
+def packets(path, decode, *argv):
+    r = tshark("-r", path, *decode, *argv)
+    check(r.returncode == 0, "tshark cannot read what was captured:", r.stderr[-600:])
+    return [line for line in r.stdout.splitlines() if line.strip()]
+
+
+def run(s):
+    need("tshark", "sipp")
+    (_, udp), (_, tcp) = server(s, "uas1"), server(s, "uas2", "t1")
+    g = s.gateway(s.ini_gateway() + s.ini_sip([udp, tcp], listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"))
+    ports = dict(udp=[g.at("calls", "udp"), udp], tcp=[g.at("calls", "tcp"), tcp])
+    ports = {k: [x.rsplit(":", 1)[1] for x in v] for k, v in ports.items()}
+    path, want = s.path("wire.pcapng"), " or ".join(f"{k} port {p}" for k, v in ports.items() for p in v)
+    decode = [x for k, v in ports.items() for p in v for x in ("-d", f"{k}.port=={p},sip")]
+    shark = s.start("tshark", ["tshark", "-q", "-i", "lo", "-f", want, "-w", path])
+    until("tshark captures", lambda: "Capturing on" in shark.text() or (not shark.alive() and "ermission" in shark.text()), 15)
+    if not shark.alive():
+        raise Skip("this user may not capture")
+    time.sleep(0.5)
+    for n, (transport, scheme) in enumerate((("u1", "udp"), ("t1", "tcp"))):
+        all_good(s, callers(s, g.at("calls", scheme), CALLS, CALLS, 300, transport, f"callers{n}"), CALLS, f"calls over {scheme}", 40)
+    time.sleep(0.5)
+    shark.kill(signal.SIGINT)
+    equal(shark.p.wait(20), 0, "tshark's exit code")
+    seen = packets(path, decode, "-Y", "sip.Method", "-T", "fields", "-E", "occurrence=f", "-e", "sip.Method", "-e", "sip.Call-ID", "-e", "sip.CSeq.seq", "-e", "sip.Via.sent-by.address", "-e", "sip.Via.sent-by.port")
+    check(len(seen) >= 2 * CALLS * 2 * 7 / 2, f"only {len(seen)} requests were captured")
+    bad = packets(path, decode, "-Y", "_ws.malformed or _ws.expert.severity == error or (sip and _ws.expert.severity == warning)", "-T", "fields", "-e", "frame.number", "-e", "_ws.col.Info", "-e", "_ws.expert.message")
+    check(not bad, f"{len(bad)} packets that tshark calls faulty:", "\n".join(bad[:10]))
+    halves = {}                                          # of each request: is it there before and behind the gateway
+    for line in seen:
+        method, call, number, *via = line.split("\t")
+        halves.setdefault((method, call, number), set()).add(via[-1])
+    lone = [k for k, v in halves.items() if len(v) != 2]
+    check(not lone, f"requests seen on one side alone: {lone[:5]}")
+    print(f"{len(seen)} requests read, {len(halves)} on both sides, none faulty", end="")
