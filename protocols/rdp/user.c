@@ -10,13 +10,15 @@ static struct hf_bytes fold(struct hf_bytes b, uint8_t buf[USER_MAX])
 	return hf_bytes_of(buf, n);
 }
 
-/* `DOMAIN\user` and `user@suffix`. The first mark counts, since a cut may have taken a later one; neither may stand in a name. */
+/* `DOMAIN\user` and `user@suffix`. The first mark counts, since a cut may have taken a later one; neither may stand in a name,
+ * so that ends at the next one, and a name that was read is read again as itself. */
 static struct hf_bytes bare(struct hf_bytes b)
 {
 	size_t slash = hf_bytes_find(b, '\\');
 
 	if (slash < b.n)
 		b = hf_bytes_sub(b, slash + 1, b.n);
+	b = hf_bytes_sub(b, 0, hf_bytes_find(b, '\\'));
 	return hf_bytes_sub(b, 0, hf_bytes_find(b, '@'));
 }
 

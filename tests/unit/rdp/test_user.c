@@ -29,6 +29,15 @@ static void r21_spellings(void **state)
 	assert_string_equal(name_of("J\xc3\x96RG", "", USER_NAME), "j\xc3\x96rg");
 }
 
+/* A name as the tables show it, typed back, is that name. Fails when the second mark is not looked for: a\b\c was b\c, and that was c. */
+static void test_two_marks(void **state)
+{
+	(void)state;
+	assert_string_equal(name_of("a\\b\\c", "", USER_NAME), "b");
+	assert_string_equal(name_of("a\\b@c\\d", "", USER_NAME), "b");
+	name_of("\\\\host\\user", "", USER_NONE);
+}
+
 /* Not a key: nothing, a domain alone, control octets. */
 static void test_unusable(void **state)
 {
@@ -154,7 +163,7 @@ static void test_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(r21_spellings), cmocka_unit_test(test_unusable), cmocka_unit_test(r20_weak), cmocka_unit_test(test_tokens),
+		cmocka_unit_test(r21_spellings), cmocka_unit_test(test_two_marks), cmocka_unit_test(test_unusable), cmocka_unit_test(r20_weak), cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_options), cmocka_unit_test(test_rows),
 	};
 
