@@ -34,6 +34,8 @@ struct udp {
 	struct out out[BATCH_OUT];
 	unsigned n_out;
 	size_t room_used;
+	unsigned ready;        /* of in_msg, the first that are as prepare leaves them */
+	bool wildcard;         /* for a socket of this kind */
 };
 
 #define IN_OCTETS ((size_t)BATCH_IN * (NET_DATAGRAM + 1))
@@ -72,9 +74,14 @@ void udp_free(struct udp *u)
 
 /* ---- in ---- */
 
+/* Only what the last batch has used is set anew. */
 static void prepare(struct udp *u, bool wildcard)
 {
-	for (unsigned i = 0; i < BATCH_IN; i++) {
+	unsigned used = u->wildcard == wildcard ? BATCH_IN - u->ready : BATCH_IN;
+
+	u->wildcard = wildcard;
+	u->ready = BATCH_IN;
+	for (unsigned i = 0; i < used; i++) {
 		u->in_iov[i] = (struct iovec){u->in + i * (NET_DATAGRAM + 1), NET_DATAGRAM + 1};
 		u->in_msg[i].msg_hdr = (struct msghdr){
 			.msg_name = &u->in_from[i], .msg_namelen = sizeof u->in_from[i], .msg_iov = &u->in_iov[i], .msg_iovlen = 1,
@@ -131,6 +138,7 @@ void udp_readable(void *arg, unsigned what)
 		prepare(u, s->infos[l->at].wildcard);
 		n = recvmmsg(fd, u->in_msg, BATCH_IN, 0, NULL);
 		w->now_ms = hf_clock_ms();
+		u->ready -= n > 0 ? (unsigned)n : 0;
 		for (int i = 0; i < n; i++)
 			take(l, s, &u->in_msg[i], u->in + (size_t)i * (NET_DATAGRAM + 1));
 		worker_flush(w);
