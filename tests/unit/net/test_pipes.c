@@ -85,7 +85,7 @@ static void read_all(int c, size_t want)
 	}
 }
 
-/* A slow reader gets all, in order, and FIN behind it; then the pipe is spare. Fails without `s->pipe` in drain, or when pass_fin looks at the buffer alone. */
+/* A slow reader gets all, in order, and FIN behind it; then the pipe is spare. Fails when drain forgets the pipe. */
 static void all_arrives(void **state)
 {
 	int c, s = joined(&c);
