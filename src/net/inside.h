@@ -263,6 +263,9 @@ struct parcel {
 	bool held;                    /* HOLD was among the acts */
 	uint8_t hold_state[HF_HOLD_STATE];
 };
+/* A flow whose two sides are joined: its octets are no messages. */
+static inline bool parcel_paired(const struct parcel *p) { return p->flow && !p->rt->front->framed; }
+static inline void parcel_count(struct parcel *p, unsigned reason) { worker_count(p->w, p->rt, reason); }
 /* Runs an event through the front until it asks no more. */
 void deliver_run(struct parcel *p);
 /* A datagram as it was received. */
@@ -270,6 +273,12 @@ void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned a
 /* Fills a ctx for a service (NULL: removed). */
 void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx);
 static inline void deliver_ctx(struct worker *w, const struct snap_service *s, struct hf_ctx *ctx) { net_ctx(w->net, s, &w->arena, w->now_ms, ctx); }
+
+/* ---- sending (send.c) ---- */
+
+void send_act(struct parcel *p, const struct hf_act *act);
+/* The listener whose socket sends to an address, or that takes what comes back. NULL: none can. */
+const struct hf_listener_info *send_out_for(const struct parcel *p, const struct hf_addr *to, enum hf_transport t);
 void deliver_letters(struct worker *w);
 
 /* ---- holds (hold.c) ---- */

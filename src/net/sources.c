@@ -73,19 +73,26 @@ static struct source *place(struct shard *sh, uint64_t h, const uint8_t ip[16], 
 	return empty;
 }
 
+/* The shard of an address, locked; its hash and form. */
+static struct shard *lock(struct sources *s, const struct hf_addr *a, uint8_t ip[16], uint64_t *h)
+{
+	struct shard *sh;
+
+	key_of(a, ip);
+	*h = hf_sip13(s->key, hf_bytes_of(ip, 16));
+	sh = &s->shard[*h % SHARDS];
+	pthread_mutex_lock(&sh->lock);
+	return sh;
+}
+
 enum source_verdict sources_enter(struct sources *s, const struct hf_addr *a, uint64_t max_open, uint64_t max_opening)
 {
 	enum source_verdict v = SOURCE_COUNTED;
-	struct shard *sh;
-	struct source *x;
 	uint8_t ip[16];
 	uint64_t h;
+	struct shard *sh = lock(s, a, ip, &h);
+	struct source *x = place(sh, h, ip, true);
 
-	key_of(a, ip);
-	h = hf_sip13(s->key, hf_bytes_of(ip, 16));
-	sh = &s->shard[h % SHARDS];
-	pthread_mutex_lock(&sh->lock);
-	x = place(sh, h, ip, true);
 	if (!x)
 		v = SOURCE_UNCOUNTED;
 	else if ((max_open && x->open >= max_open) || (max_opening && x->opening >= max_opening))
@@ -100,16 +107,11 @@ enum source_verdict sources_enter(struct sources *s, const struct hf_addr *a, ui
 
 static void less(struct sources *s, const struct hf_addr *a, bool opening, bool open)
 {
-	struct shard *sh;
-	struct source *x;
 	uint8_t ip[16];
 	uint64_t h;
+	struct shard *sh = lock(s, a, ip, &h);
+	struct source *x = place(sh, h, ip, false);
 
-	key_of(a, ip);
-	h = hf_sip13(s->key, hf_bytes_of(ip, 16));
-	sh = &s->shard[h % SHARDS];
-	pthread_mutex_lock(&sh->lock);
-	x = place(sh, h, ip, false);
 	if (x && opening && x->opening)
 		x->opening--;
 	if (x && open && x->open)
