@@ -5,7 +5,8 @@
   check.py --self-test  shows for each rule that a bad sample fails and a good one does not
 
 Rules: floors (who may include what, floors.txt), doors (one file a foreign library), words (src/ names no protocol), numbers (wire
-numbers only through our reader), calls (engine and fronts do nothing but think), length, top (names at the top level), marks, scripts.
+numbers only through our reader), calls (engine and fronts do nothing but think), length, top (names at the top level), marks, scripts, cases
+(the tests that tests/CASES.tsv names are there).
 """
 import ast, fnmatch, os, re, subprocess, sys
 
@@ -186,6 +187,28 @@ def rule_scripts(t):
             r = subprocess.run([shell, "-n", os.path.join(t.root, path)], capture_output=True, text=True)
             if r.returncode:
                 t.fault(path, 0, r.stderr.strip())
+
+
+def rule_cases(t):
+    """tests/CASES.tsv: CASE, tests as `PATH NAME, ...` or `later`, and what it waits for; each test is defined and, in C, listed too"""
+    seen = set()
+    for n, line in enumerate(t.read("tests/CASES.tsv").splitlines(), 1):
+        if line.startswith("#") or line == "case\ttest\tneeds":
+            continue
+        case, test, needs = (line.split("\t") + ["", ""])[:3]
+        if not re.fullmatch(r"[brh]\d+", case) or case in seen:
+            t.fault("tests/CASES.tsv", n, f"{case!r} is no case, or here twice")
+        seen.add(case)
+        if test == "later":
+            if not needs:
+                t.fault("tests/CASES.tsv", n, f"{case} is for later, and for what is not said")
+            continue
+        for one in test.split(", "):
+            path, _, name = one.partition(" ")
+            text = t.read(path) if os.path.isfile(os.path.join(t.root, path)) else ""
+            there = re.search(rf"(?m)^def {re.escape(name)}\(", text) if path.endswith(".py") else len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1
+            if not name or not there:
+                t.fault("tests/CASES.tsv", n, f"{case}: there is no test {one!r}")
 
 
 RULES = {n[5:]: f for n, f in list(globals().items()) if n.startswith("rule_")}

@@ -51,8 +51,13 @@ SAMPLES = [
     ("scripts", "tests/a.py", "def :\n", True),
     ("scripts", "tests/a.sh", "if true; then\n", True),
     ("scripts", "tests/a.sh", "if true; then :; fi\n", False),
+    ("cases", "tests/CASES.tsv", "b01\ttests/a.py gone\n", True),
+    ("cases", "tests/CASES.tsv", "b01\ttests/gone.c there\n", True),
+    ("cases", "tests/CASES.tsv", "b01\tlater\n", True),
+    ("cases", "tests/CASES.tsv", "b01\ttests/a.py there\nb01\ttests/a.py there\n", True),
+    ("cases", "tests/CASES.tsv", "# head\ncase\ttest\tneeds\nb01\ttests/a.py there\nr2\tlater\tits feature\n", False),
 ]
-BESIDE = {"src/net/b.c": ("src/net/a.c", "#include <event2/event.h>\n")}
+BESIDE = {"src/net/b.c": ("src/net/a.c", "#include <event2/event.h>\n"), "tests/CASES.tsv": ("tests/a.py", "def there(s):\n    pass\n")}
 
 
 def faults_of(check, rule, path, text):

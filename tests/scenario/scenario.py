@@ -96,7 +96,7 @@ class Peer(Process):
         super().__init__(s, name, [sys.executable, os.path.join(PEERS, program), *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.label, self.ready = name, self.answer()
         self.host, self.port = self.ready.get("host", "127.0.0.1"), self.ready.get("port", 0)
-        self.at = f"{self.host}:{self.port}"
+        self.at = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def tell(self, command):
         self.p.stdin.write((command + "\n").encode())

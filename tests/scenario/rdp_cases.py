@@ -1,0 +1,156 @@
+"""Classes of faults that users of other RDP balancers met, each by its number in tests/CASES.tsv, against the program: one function a case, and what has
+to hold in its docstring. Those that literal octets can show are unit tests."""
+import os, socket, sys, time
+
+from scenario import PEERS, SLOW, check, equal, until
+
+sys.path.insert(0, PEERS)
+import rdp_text
+
+TIMEOUT = 150
+ALICE = rdp_text.request(b"Cookie: mstshash=alice")
+
+
+def hop(g):
+    host, port = g.at("desktops").rsplit(":", 1)
+    return host, int(port)
+
+
+def opened(g, octets=ALICE, at="127.0.0.1", wait=5):
+    """a connection that has its Confirm"""
+    c = socket.create_connection(hop(g), 5, (at, 0))
+    c.settimeout(wait * SLOW)
+    c.sendall(octets)
+    got = c.recv(4096)
+    check(got[5:6] == b"\xd0", f"no Confirm for {octets[:60]!r}:", repr(got))
+    return c
+
+
+def sessions(g):
+    return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
+
+
+def come(d, user, **k):
+    got = d.ask(f"connect user={user} " + " ".join(f"{a}={b}" for a, b in k.items()))
+    equal(got["answer"], "confirm", f"{user} {k}")
+    return got["host"], got["session"]
+
+
+def r29_second_leg(s, g, hosts, d):
+    """A token brings the second leg to its host at once, while the first is still in half-close."""
+    first = opened(g, rdp_text.request(b"Cookie: mstshash=legs"))
+    first.shutdown(socket.SHUT_WR)
+    target = hosts[1]
+    before, begin = target.stats()["requests"], time.monotonic()
+    second = opened(g, rdp_text.request(rdp_text.token(target.host, target.port)))
+    equal(target.stats()["requests"], before + 1, "requests at the token's host")
+    check(time.monotonic() - begin < 1 * SLOW, "the second leg waited")
+    first.close(), second.close()
+
+
+def r38_token_and_ipv6(s, g, hosts, d):
+    """A token's 32 bits are an IPv4 address, also in a farm with a host whose IPv6 address ends in them: it names nobody, and the next key decides."""
+    six = next(h for h in hosts if ":" in h.host)
+    before = g.drops("desktops").get("token-outside", 0)
+    c = opened(g, rdp_text.request(rdp_text.token("0.0.0.1", six.port) + b"\r\nCookie: mstshash=sixer"))
+    equal(g.drops("desktops").get("token-outside", 0), before + 1, "tokens that name nobody")
+    c.close()
+
+
+def r40_r41_r44_reloads(s, g, hosts, d):
+    """Twenty reloads in a row under live desktops: none is cut, each user that leaves and returns finds the old session, and the counts are what they were."""
+    got = d.ask("many 60 prefix=reload")
+    equal(got.get("confirm"), 60, "users")
+    before = sum(sessions(g).values())
+    for i in range(20):
+        g.reload()
+        if i % 5 == 0:
+            d.ask(f"close user=reload{i}")
+            equal(come(d, f"reload{i}")[1], "again", f"reload{i} after {i + 1} reloads")
+    equal(d.ask("check user=reload30")["same"], 1, "a desktop that lived on")
+    equal(d.ask("check")["lost"], 0, "desktops that were cut")
+    equal(sum(sessions(g).values()), before, "sessions after twenty reloads")
+    d.ask("close")
+
+
+def r45_linger_from_the_end(s, g, hosts, d):
+    """The time of a bond begins when the last connection ends, not when it began: held for longer than linger, then gone for less."""
+    home, _ = come(d, "linger")
+    time.sleep(3.5)                                         # linger is 3 s
+    equal(g.where("user:linger", "farm")["why"], "bond", "while it is connected")
+    d.ask("close user=linger")
+    time.sleep(1)
+    equal(come(d, "linger"), (home, "again"), "back within linger")
+    d.ask("close user=linger")
+    until("the bond ends", lambda: g.where("user:linger", "farm")["why"] != "bond", 8)
+
+
+def r46_a_bond_is_shown(s, g, hosts, d):
+    """Of a bond can be seen by which rule, where, and until when."""
+    home, _ = come(d, "shown")
+    d.ask("close user=shown")
+    got = g.where("user:shown", "farm")
+    equal((got["server"], got["why"]), (home, "bond"), "where user:shown")
+    check(0 < got["expires_s"] <= 4, "its expiry:", got)
+
+
+def r57_r32_quiet_desktops(s, g, hosts, d):
+    """The handshake's deadline ends with the request: a desktop without a byte lives on, and no other timer fires."""
+    c = opened(g, rdp_text.request(b"Cookie: mstshash=quiet"))
+    time.sleep(2.5 * SLOW)                                  # handshake-timeout is 1 s
+    c.sendall(b"who\n")
+    check(c.recv(100).startswith(b"host "), "a quiet desktop was cut")
+    c.close()
+
+
+def h01_eleven_blanks(s, g, hosts, d):
+    """Eleven octets that are no header, and a good cookie line behind them: not RDP."""
+    with socket.create_connection(hop(g), 5) as c:
+        c.settimeout(3 * SLOW)
+        c.sendall(b" " * 11 + b"Cookie: mstshash=alice\r\n")
+        try:
+            equal(c.recv(100), b"", "the answer to eleven blanks")
+        except ConnectionError:
+            pass
+
+
+def h11_a_slow_sender_costs_nothing(s, g, hosts, d):
+    """One octet of a request and then silence: the gateway sleeps until the deadline."""
+    def cpu():
+        with open(f"/proc/{g.pid}/stat") as f:
+            return sum(int(x) for x in f.read().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+    slow = []
+    for n in range(20):
+        c = socket.create_connection(hop(g), 5, (f"127.0.2.{n + 1}", 0))
+        c.sendall(ALICE[:1])
+        slow.append(c)
+    before = cpu()
+    time.sleep(0.8)
+    check(cpu() - before < 0.2 * SLOW, f"{cpu() - before:.2f} s of processor in 0.8 s")
+    for c in slow:
+        c.close()
+
+
+def r62_a_scanner(s, g, hosts, d):
+    """Hundreds of requests of one source that end at the Confirm leave no bond, and a user of that name keeps hers."""
+    home, _ = come(d, "administrator", at="127.0.3.1")
+    for n in range(150):
+        c = opened(g, rdp_text.request(b"Cookie: mstshash=Administr" if n % 2 else b"Cookie: mstshash=scan%d" % n), at="127.0.3.2")
+        c.close()
+    equal(come(d, "administrator", at="127.0.3.1"), (home, "again"), "the real user after the scan")
+    until("nothing is left of the scan", lambda: sum(sessions(g).values()) <= 20, 8)
+    equal(g.where("user:scan10", "farm")["why"], "home", "a scanner's name")
+    d.ask("close")
+
+
+CASES = (r29_second_leg, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
+
+
+def run(s):
+    hosts = [s.rdp_host(f"ts{i}", "[::1]:0" if i == 3 else "127.0.0.1") for i in (1, 2, 3)]
+    g = s.gateway(s.ini_gateway() + s.ini_rdp(hosts, "probe = none\nlinger = 3s\non-down = move", "handshake-timeout = 1s"))
+    d = s.desktops(g)
+    for case in CASES:
+        case(s, g, hosts, d)
+    g.stop()
+    print(f"{len(CASES)} cases", end="")

@@ -1,0 +1,276 @@
+"""Classes of faults that users of other SIP proxies met, each by its number in tests/CASES.tsv, against the program: one function a case, and what has
+to hold in its docstring. Those that literal octets can show are unit tests."""
+import concurrent.futures, contextlib, os, re, socket, sys, time
+
+from scenario import PEERS, SLOW, check, equal, until
+
+sys.path.insert(0, PEERS)
+from sip_text import Message
+
+TIMEOUT = 150
+PROBE = "probe = options\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-rise = 1\nprobe-fall = 2"
+
+
+def request(me, n, method="INVITE", extra="", uri="sip:service@lab.example", to="", mark="case"):
+    return (f"{method} {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {me};branch=z9hG4bK{mark}{n};rport\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=a{n}\r\nTo: <sip:b@lab.example>{to}\r\n"
+            f"Call-ID: {mark}{n}@lab.example\r\nCSeq: {n} {method}\r\nContact: <sip:a@{me}>\r\n{extra}Content-Length: 0\r\n\r\n").encode()
+
+
+def endpoint(kind=socket.SOCK_DGRAM):
+    c = socket.socket(socket.AF_INET, kind)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    c.bind(("127.0.0.1", 0))
+    c.settimeout(3 * SLOW)
+    return c, "%s:%d" % c.getsockname()
+
+
+def hop(at):
+    host, port = at.rsplit(":", 1)
+    return host, int(port)
+
+
+def sessions(g):
+    return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
+
+
+def b06_both_hang_up(s):
+    """Both ends send BYE at once, then each again: the count of sessions ends at 0 and never wraps."""
+    a = s.sip_server("b06a", "--hop", "127.0.0.1:1")
+    g = s.gateway(s.ini_gateway("b06") + s.ini_sip([a], "probe = none\nload-factor = off"), name="b06")
+    a.ask(f"hop at={g.at()}")
+    phones = s.phones(g, name="b06-phones")
+    s.all_home(phones.ask("call 100"), "calls")
+    phones.tell("bye all")
+    a.tell("bye all")
+    phones.answer(), a.answer()
+    until("no session is left", lambda: sessions(g)["b06a"] == 0)
+    c, me = endpoint()
+    with c:
+        for n in range(1, 20):                              # BYEs of calls that never were
+            c.sendto(request(me, n, "BYE", to=";tag=x"), hop(g.at()))
+    s.all_home(phones.ask("call 30"), "calls afterwards")
+    equal(sessions(g)["b06a"], 30, "sessions after BYEs from nowhere")
+    g.stop()
+
+
+def b25_one_ack(s):
+    """One INVITE, one 200, one ACK: exactly one reaches the server, and each repeat of it one more with the same branch."""
+    server, at = endpoint()
+    c, me = endpoint()
+    with server, c:
+        g = s.gateway(s.ini_gateway("b25") + s.ini_sip([f"b25 {at}"]), name="b25")
+        c.sendto(request(me, 1), hop(g.at()))
+        server.recv(65535)
+        ack = request(me, 1, "ACK", to=";tag=x").replace(b"z9hG4bKcase1", b"z9hG4bKack")
+        for _ in range(3):
+            c.sendto(ack, hop(g.at()))
+        branches, server_timeout = [], 0.5 * SLOW
+        server.settimeout(server_timeout)
+        try:
+            while True:
+                branches.append(re.search(rb"branch=(\S+?);", server.recv(65535))[1])
+        except socket.timeout:
+            pass
+        equal((len(branches), len(set(branches))), (3, 1), "ACKs and their branches at the server")
+        g.stop()
+
+
+def b43_smuggling(s):
+    """A bare LF (or CR) in the head, and behind it another length: it is refused, and framing and parsing see one and the same message, so that nothing
+    inside it, and nothing behind what cannot be framed, reaches a server."""
+    a = s.sip_server("b43a")
+    g = s.gateway(s.ini_gateway("b43") + s.ini_sip([a], listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b43")
+    _, me = endpoint()
+    hidden = request(me, 90, "MESSAGE")
+    for n, end in enumerate((b"\n", b"\r")):
+        for length, pretended, body in ((len(hidden), 0, hidden), (0, 4, b"AAAA\r\n\r\n" + hidden)):
+            outer = request(me, n + 1, "OPTIONS").replace(b"Content-Length: 0", b"X-Pad: a" + end + b"Content-Length: %d\r\nContent-Length: %d" % (pretended, length)) + body
+            with socket.create_connection(hop(g.at("calls", "tcp")), 5) as c, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
+                c.settimeout(0.4 * SLOW)
+                c.sendall(outer)
+                c.shutdown(socket.SHUT_WR)
+                got = b""
+                with contextlib.suppress(OSError):             # a half that is closed still gets answers for a while
+                    while d := c.recv(65536):
+                        got += d
+                check(got.startswith(b"SIP/2.0 400") and got.count(b"SIP/2.0 400 ") == 1, "its answer:", repr(got[:300]))
+                u.sendto(outer, hop(g.at("calls", "udp")))
+    time.sleep(0.3 * SLOW)
+    equal(a.stats()["heard"], {}, "what reached the server")
+    g.stop()
+
+
+def b65_b142_ack_of_our_503(s):
+    """All servers are down: INVITE gets 503, and its ACK reaches nobody when a server comes back, nor ourselves."""
+    a = s.sip_server("b65a")
+    g = s.gateway(s.ini_gateway("b65") + s.ini_sip([a], PROBE), name="b65")
+    a.ask("set all=silent")
+    g.wait_state("b65a", "down")
+    c, me = endpoint()
+    with c:
+        c.sendto(request(me, 1, uri=f"sip:x@{g.at()}"), hop(g.at()))
+        m = Message(c.recv(65535))
+        equal(m.code, 503, "the answer with all servers down")
+        a.ask("set all=up")
+        g.wait_state("b65a", "up")
+        before = a.stats()["heard"].get("ACK", 0)
+        parcels = g.status()["services"][0]["parcels"]
+        for _ in range(5):
+            c.sendto(request(me, 1, "ACK", uri=f"sip:x@{g.at()}").replace(b"To: <sip:b@lab.example>", f"To: {m.get('to')}".encode()), hop(g.at()))
+        until("the ACKs are counted", lambda: g.status()["services"][0]["parcels"] >= parcels + 5)
+        time.sleep(0.2)
+        equal(a.stats()["heard"].get("ACK", 0), before, "ACKs of our 503 at the server")
+        check(g.status()["services"][0]["parcels"] < parcels + 20, "an ACK goes round")
+    g.stop()
+
+
+def b89_a_server_that_drops_syn(s):
+    """A server that takes no connection, while another takes calls: those go on, and what is asked within them is not late."""
+    good = s.sip_server("b89good")
+    with socket.socket() as hole:
+        hole.bind(("127.0.0.1", 0))
+        hole.listen(0)
+        fill = [socket.socket() for _ in range(4)]         # its backlog is full: a SYN gets no answer any more
+        for f in fill:
+            f.setblocking(False)
+            f.connect_ex(hole.getsockname())
+        g = s.gateway(s.ini_gateway("b89") + s.ini_sip([good, "b89hole tcp://127.0.0.1:%d" % hole.getsockname()[1]], "probe = none\ndial-timeout = 1s\nload-factor = off",
+                                                       listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b89")
+        c, me = endpoint()
+        with c:
+            for n in range(1, 400):                         # about half of them wait for the one that does not answer
+                c.sendto(request(me, n, uri="sip:silent@lab.example", mark="hole"), hop(g.at()))
+        phones = s.phones(g, name="b89-phones")
+        got = phones.ask("call 60")                         # what becomes of those of the other is not this case's matter
+        check(got["answered"] >= 15 and set(got["by_server"]) == {"b89good"}, "calls beside a hole:", got)
+        begin = time.monotonic()
+        s.all_home(phones.ask("ask all"), "calls at the good server")
+        check(time.monotonic() - begin < 1 * SLOW, f"requests within them took {time.monotonic() - begin:.1f} s")
+        for f in fill:
+            f.close()
+        g.stop()
+
+
+def b100_b102_b132_health(s):
+    """A refused connection counts as a failure like silence does, within interval and timeout and not Timer F's 32 s; and each server is shown
+    from the start, whatever its state or weight."""
+    a = s.sip_server("b100a")
+    with socket.socket() as gone:
+        gone.bind(("127.0.0.1", 0))                         # bound and not listening: refused
+        g = s.gateway(s.ini_gateway("b100") + s.ini_sip([a, "b100tcp tcp://127.0.0.1:%d" % gone.getsockname()[1], ("b100off 127.0.0.1:9", "weight=0")], PROBE,
+                                                        listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b100")
+        equal(set(sessions(g)), {"b100a", "b100tcp", "b100off"}, "servers shown from the start")
+        g.wait_state("b100tcp", "down", 3)
+        check(g.server("b100tcp")["last_failure"], "why it is down:", g.server("b100tcp"))
+        begin = time.monotonic()
+        a.ask("set options=silent")
+        g.wait_state("b100a", "down", 3)
+        check(time.monotonic() - begin < (2 * (0.3 + 0.2) + 0.7) * SLOW, f"down after {time.monotonic() - begin:.1f} s")
+        g.stop()
+
+
+def b101_two_entries_one_address(s):
+    """Two members at one address with ports of their own: only the one that falls silent goes down; an answer counts by our branch, not by who sent it."""
+    a, b = s.sip_server("b101a"), s.sip_server("b101b")
+    g = s.gateway(s.ini_gateway("b101") + s.ini_sip([a, b], PROBE), name="b101")
+    a.ask("set options=silent")
+    g.wait_state("b101a", "down")
+    equal(g.state("b101b"), "up", "the other at the same address")
+    c, me = endpoint()
+    with c:                                                 # answers to probes that we did not send to it
+        for n in range(20):
+            c.sendto(f"SIP/2.0 200 OK\r\nVia: SIP/2.0/UDP {g.at()};branch=z9hG4bKforged{n}\r\nFrom: <sip:x@y>;tag=1\r\nTo: <sip:x@y>;tag=2\r\nCall-ID: f{n}\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n".encode(), hop(g.at()))
+    time.sleep(0.7 * SLOW)
+    equal(g.state("b101a"), "down", "after forged answers")
+    g.stop()
+
+
+def b126_strange_octets(s):
+    """Noise, HTTP, TLS, a FIN at once, one octet at a time and none at all at every listener: each connection ends by its deadline, and calls go on."""
+    a = s.sip_server("b126a")
+    g = s.gateway(s.ini_gateway("b126") + s.ini_sip([a], service="handshake-timeout = 1s", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b126")
+    phones = s.phones(g, name="b126-phones")
+    s.all_home(phones.ask("call 40"), "calls")
+    noise = [os.urandom(3000), b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes.fromhex("160301003c0100003803034a5b"), b"", b"\0" * 5000, b"I", b"INVITE sip:a@b SIP/2.0\r\nVia: ", b"\xff" * 70000]
+    open_ones = []
+    for octets in noise:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
+            u.sendto(octets[:60000], hop(g.at("calls", "udp")))
+        c = socket.create_connection(hop(g.at("calls", "tcp")), 5)
+        try:
+            c.sendall(octets)
+            if not octets:
+                c.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        open_ones.append((octets[:20], c))
+    for what, c in open_ones:
+        c.settimeout(6 * SLOW)
+        try:
+            while c.recv(65536):
+                pass
+        except socket.timeout:
+            check(False, f"a connection with {what!r} is kept")
+        except OSError:
+            pass
+        c.close()
+    s.all_home(phones.ask("ask all"), "calls beside noise")
+    g.stop()
+
+
+def b130_reloads_from_eight(s):
+    """Eight clients reload and re-weigh at once, under calls: each gets an answer, no call is lost, and no worker sees an empty pool."""
+    a, b = s.sip_server("b130a"), s.sip_server("b130b")
+    g = s.gateway(s.ini_gateway("b130") + s.ini_sip([a, b]), name="b130")
+    phones = s.phones(g, name="b130-phones")
+    s.all_home(phones.ask("call 100"), "calls")
+    phones.tell("call 300")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(lambda i: g.run_ctl(*(("reload",), ("weight", "b130a", str(20 + i)), ("drain", "b130b"), ("undrain", "b130b"))[i % 4]).returncode, range(80)))
+    check(set(codes) <= {0, 1} and codes.count(0) >= 60, "what the clients got:", codes)
+    g.ctl("undrain", "b130b")
+    s.all_home(phones.answer(), "calls while eight reload")
+    s.all_home(phones.ask("ask all"), "calls after that")
+    g.stop()
+
+
+def b133_removed_with_live_calls(s):
+    """A server leaves the file while its calls live: their requests still reach it, it is shown as long as they last, and new calls go elsewhere."""
+    a, b = s.sip_server("b133a"), s.sip_server("b133b")
+    head = s.ini_gateway("b133")
+    g = s.gateway(head + s.ini_sip([a, b]), name="b133")
+    phones = s.phones(g, name="b133-phones")
+    s.all_home(phones.ask("call 100"), "calls")
+    at_a = phones.ask("calls server=b133a")["held"]
+    g.reload(head + s.ini_sip([b]))
+    equal(sessions(g).get("b133a"), at_a, "sessions of the removed server")
+    s.all_home(phones.ask("ask all method=INVITE"), "calls of a removed server")
+    equal(phones.ask("call 40")["by_server"], {"b133b": 40}, "new calls")
+    s.all_home(phones.ask("bye all"), "hanging up")
+    until("it is forgotten when its last call has ended", lambda: sessions(g).get("b133a", 0) == 0)
+    g.stop()
+
+
+def b146_order(s):
+    """What one peer sends arrives in the order in which it was sent, with two workers: two thousand datagrams of ten calls."""
+    server, at = endpoint()
+    c, me = endpoint()
+    with server, c:
+        g = s.gateway(s.ini_gateway("b146") + s.ini_sip([f"b146 {at}"]), name="b146")
+        got = []
+        for n in range(1, 2001):
+            c.sendto(request(me, n, "INFO", to=";tag=x").replace(b"Call-ID: case%d@" % n, b"Call-ID: case%d@" % (n % 10)), hop(g.at()))
+            if n % 50 == 0:
+                got += [int(re.search(rb"CSeq: (\d+)", server.recv(65535))[1]) for _ in range(50)]
+        equal(got, list(range(1, 2001)), "the order at the server")
+        g.stop()
+
+
+CASES = (b06_both_hang_up, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
+         b133_removed_with_live_calls, b146_order)
+
+
+def run(s):
+    for case in CASES:
+        case(s)
+    print(f"{len(CASES)} cases", end="")
