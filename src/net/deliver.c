@@ -180,6 +180,8 @@ void deliver_run(struct parcel *p)
 		for (unsigned i = 0; i < acts.n; i++)
 			if (allowed(p, acts.a[i].kind))
 				run[acts.a[i].kind](p, &acts.a[i]);
+		if (p->failed && p->ev.kind == HF_EV_FAIL)
+			parcel_count(p, p->failed); /* not even what the failure asked for could be done */
 		if ((!p->asked && (!p->failed || p->ev.kind == HF_EV_FAIL)) || p->closed)
 			return;
 		p->ev.kind = p->asked ? HF_EV_CHOICE : HF_EV_FAIL;
@@ -193,16 +195,29 @@ void deliver_run(struct parcel *p)
 		conn_close_later(p->flow, HF_R_BAD_STEP);
 }
 
+size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes)
+{
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .chosen = {.server = server}};
+
+	hf_arena_reset(&w->arena);
+	deliver_ctx(w, s, &p.ctx);
+	p.ev = (struct hf_event){.kind = HF_EV_FAIL, .bytes = bytes, .listener = l ? l : &s->infos[0], .source = *to, .local = s->infos[0].addr, .transport = HF_TCP,
+		.chosen = &p.chosen, .reason = reason};
+	deliver_run(&p);
+	return p.took <= bytes.n ? p.took : 0;
+}
+
 void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned at, struct hf_bytes bytes, const struct hf_addr *source, const struct hf_addr *local)
 {
 	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt};
-	const struct snap_member *m = snap_by_addr(s->pool, source);
+	bool listed = s->infos[at].inside || snap_in(&s->conf->servers_from, source);
+	const struct snap_member *m = snap_speaker(s->pool, source, listed);
 
 	atomic_fetch_add_explicit(&s->rt->counts[w->index].parcels, 1, memory_order_relaxed);
 	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = bytes, .listener = &s->infos[at], .source = *source, .local = *local,
 		.transport = HF_UDP, .member = m ? m->hash : 0};
-	p.ev.from_servers = m || s->infos[at].inside || snap_in(&s->conf->servers_from, source);
+	p.ev.from_servers = m || listed;
 	deliver_run(&p);
 }

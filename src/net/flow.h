@@ -129,6 +129,7 @@ struct link_to { struct hf_addr addr; enum hf_transport transport; unsigned inde
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to);
 void link_ready(struct flow *f);
 void link_failed(struct flow *f, unsigned reason);
+void link_give_back(struct flow *f);
 void link_forget(struct flow *f);
 
 /* stuck.c */

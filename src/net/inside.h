@@ -101,6 +101,8 @@ const struct snap_member *snap_by_id(const struct snap_pool *p, uint16_t id);
 /* The same, and in the snapshot that this worker is about to take: the engine, or another worker, may name a server of it already. */
 const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash);
 const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id);
+/* The member that speaks from this address: by its exact port; from where servers are listed also the only one that lives there. */
+const struct snap_member *snap_speaker(const struct snap_pool *p, const struct hf_addr *a, bool listed);
 /* Any member with this address, whatever the port. */
 /* One of the networks holds it. */
 bool snap_in(const struct hf_nets *n, const struct hf_addr *a);
@@ -183,12 +185,13 @@ struct worker {
 	unsigned n_open, cap_open;
 	struct hf_arena arena;
 	struct answers { uint64_t second; uint64_t n; } answers[ANSWER_PLACES]; /* our own to datagrams, by source */
-	uint8_t *scratch;        /* LETTER_MAX octets: letters, composed messages, relay copies */
+	uint8_t *scratch;        /* LETTER_MAX octets: composed messages, relay copies */
+	uint8_t *letter;         /* LETTER_MAX octets: the letter that is being read, while its answer is composed */
 	uint64_t now_ms;
 	struct udp *udp;
 	struct flows *flows;
 	struct links *links;
-	struct flow *dirty, *blocked; /* connections with something to send; ones whose reader waits */
+	struct flow *dirty, **dirty_end, *blocked; /* connections with something to send; ones whose reader waits */
 	struct holds *holds;
 	struct pipe *pipes;      /* spare ones (pipes.c) */
 	unsigned n_pipes;        /* with those that are lent */
@@ -266,6 +269,8 @@ struct parcel {
 /* A flow whose two sides are joined: its octets are no messages. */
 static inline bool parcel_paired(const struct parcel *p) { return p->flow && !p->rt->front->framed; }
 static inline void parcel_count(struct parcel *p, unsigned reason) { worker_count(p->w, p->rt, reason); }
+/* A message that had been taken and could not be delivered after all, as it went out; the octets that it took, 0: it is no message. */
+size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes);
 /* Runs an event through the front until it asks no more. */
 void deliver_run(struct parcel *p);
 /* A datagram as it was received. */

@@ -110,6 +110,19 @@ void link_failed(struct flow *f, unsigned reason)
 	worker_flush(f->w);
 }
 
+/* What waited for a link that could not be made goes back to the front, message by message, so that whoever sent it is told. */
+void link_give_back(struct flow *f)
+{
+	struct buf *out = &f->side[HF_CLIENT].out;
+	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	size_t n = s ? buf_len(out) : 0;
+
+	while (n && buf_len(out)) {
+		n = deliver_back(f->w, s, snap_listener(s, f->listener, NULL), &f->source, f->server_hash, f->end, buf_view(out));
+		out->at += n;
+	}
+}
+
 void link_ready(struct flow *f)
 {
 	struct worker *w = f->w;

@@ -60,6 +60,21 @@ const struct snap_member *worker_by_id(const struct worker *w, const struct snap
 	return next ? snap_by_id(next, id) : m;
 }
 
+const struct snap_member *snap_speaker(const struct snap_pool *p, const struct hf_addr *a, bool listed)
+{
+	const struct snap_member *exact = snap_by_addr(p, a), *only = NULL;
+
+	if (exact || !listed)
+		return exact;
+	for (unsigned i = 0; i < p->n_members; i++)
+		if (hf_addr_ip_eq(&p->members[i].addr, a)) {
+			if (only)
+				return NULL; /* one of several: we cannot know */
+			only = &p->members[i];
+		}
+	return only;
+}
+
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a)
 {
 	for (unsigned i = 0; i < p->n_members; i++)

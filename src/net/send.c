@@ -34,7 +34,6 @@ static struct hf_bytes base_of(const struct parcel *p, const struct hf_send *s) 
 /* The message did not go: the front is told, and may answer. */
 static void failed(struct parcel *p, unsigned reason)
 {
-	parcel_count(p, reason);
 	p->failed = reason;
 }
 
@@ -201,11 +200,15 @@ void deliver_letters(struct worker *w)
 {
 	struct letter l;
 
-	while (letter_take(&w->box, &l, w->scratch)) {
+	while (letter_take(&w->box, &l, w->letter)) {
 		const struct snap_service *s = snap_service(w->snap, l.service);
-		struct hf_bytes body = hf_bytes_of(w->scratch, l.size);
+		struct hf_bytes body = hf_bytes_of(w->letter, l.size);
 
-		if (s && !conn_deliver(w, &l.flow, body) && !instead(w, s, &l, body))
+		if (!s || conn_deliver(w, &l.flow, body) || instead(w, s, &l, body))
+			continue;
+		if (s->rt->front->framed)
+			(void)deliver_back(w, s, snap_listener(s, l.listener, NULL), &l.addr, 0, HF_R_FLOW_GONE, body);
+		else
 			worker_count(w, s->rt, HF_R_FLOW_GONE);
 	}
 }

@@ -18,8 +18,9 @@ static void soil(struct flow *f)
 	if (f->dirty)
 		return;
 	f->dirty = true;
-	f->next_dirty = f->w->dirty;
-	f->w->dirty = f;
+	f->next_dirty = NULL;
+	*f->w->dirty_end = f; /* in the order in which they got something to send */
+	f->w->dirty_end = &f->next_dirty;
 }
 
 void stream_end_later(struct flow *f, unsigned reason)
@@ -117,9 +118,11 @@ static void clean(struct flow *f)
 		f->end = f->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
 	if (buf_len(&s->out) < LOW)
 		unblock(f->w, f);
-	if (f->end && f->link)
+	if (f->end && f->link) {
+		if (f->phase == PHASE_LINKING)
+			link_give_back(f);
 		conn_close(f, f->end); /* nobody waits for the rest */
-	else if (f->end)
+	} else if (f->end)
 		conn_close_later(f, f->end);
 	else
 		watch(f);
@@ -132,6 +135,8 @@ void worker_flush(struct worker *w)
 		struct flow *f = w->dirty;
 
 		w->dirty = f->next_dirty;
+		if (!w->dirty)
+			w->dirty_end = &w->dirty;
 		f->dirty = false;
 		clean(f);
 	}
@@ -145,20 +150,32 @@ void stream_resume(struct flow *f)
 	worker_flush(f->w);
 }
 
-static void take_out(struct flow **list, struct flow *f, bool dirty)
+static void leave_dirty(struct worker *w, const struct flow *f)
 {
-	while (*list && *list != f)
-		list = dirty ? &(*list)->next_dirty : &(*list)->next_blocked;
-	if (*list)
-		*list = dirty ? f->next_dirty : f->next_blocked;
+	struct flow **at = &w->dirty;
+
+	while (*at != f)
+		at = &(*at)->next_dirty;
+	*at = f->next_dirty;
+	if (!*at)
+		w->dirty_end = at;
+}
+
+static void leave_blocked(struct worker *w, const struct flow *f)
+{
+	struct flow **at = &w->blocked;
+
+	while (*at != f)
+		at = &(*at)->next_blocked;
+	*at = f->next_blocked;
 }
 
 void stream_forget(struct flow *f)
 {
 	if (f->dirty)
-		take_out(&f->w->dirty, f, true);
+		leave_dirty(f->w, f);
 	if (f->blocked)
-		take_out(&f->w->blocked, f, false);
+		leave_blocked(f->w, f);
 	f->dirty = f->blocked = false;
 	unblock(f->w, f);
 	link_forget(f);
@@ -179,6 +196,11 @@ static size_t one(struct flow *f, const struct snap_service *s)
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .eof = c->eof, .bytes = buf_view(&c->in), .listener = l ? l : &s->infos[0],
 		.source = f->source, .local = f->local, .transport = f->transport, .flow_name = conn_name(f), .member = f->link ? f->server_hash : 0};
 	p.ev.from_servers = p.ev.member || p.ev.listener->inside || snap_in(&s->conf->servers_from, &f->source);
+	if (!p.ev.member && p.ev.from_servers) {
+		const struct snap_member *m = snap_speaker(s->pool, &f->source, true);
+
+		p.ev.member = m ? m->hash : 0;
+	}
 	f->busy = true;
 	deliver_run(&p);
 	f->busy = false;

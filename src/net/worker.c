@@ -125,12 +125,13 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 
 	w->net = net;
 	w->index = index;
+	w->dirty_end = &w->dirty;
 	w->now_ms = hf_clock_ms();
 	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->wake_fd < 0)
 		return HF_EIO;
 	/* mapped, so that what no parcel has needed costs nothing */
-	mem = mmap(NULL, NET_ARENA + LETTER_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	mem = mmap(NULL, NET_ARENA + 2 * LETTER_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	w->loop = hf_loop_new();
 	w->udp = udp_new();
 	w->flows = flows_new();
@@ -139,6 +140,7 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 		return HF_ENOMEM;
 	hf_arena_init(&w->arena, mem, NET_ARENA);
 	w->scratch = mem + NET_ARENA;
+	w->letter = w->scratch + LETTER_MAX;
 	w->holds = holds_new(w);
 	w->wake = hf_watch_new(w->loop, w->wake_fd, HF_READ, woken, w);
 	return w->holds && w->wake ? HF_OK : HF_ENOMEM;
@@ -184,7 +186,7 @@ void worker_fini(struct worker *w)
 	links_free(w->links);
 	letter_fini(&w->box);
 	if (w->arena.p)
-		munmap(w->arena.p, NET_ARENA + LETTER_MAX);
+		munmap(w->arena.p, NET_ARENA + 2 * LETTER_MAX);
 	if (w->wake_fd >= 0)
 		close(w->wake_fd);
 }
