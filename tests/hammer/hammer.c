@@ -1,6 +1,6 @@
 /* holdfast-hammer: sends mutated messages to a living gateway and plays the servers behind it, until its time or its number is up.
  *
- *   holdfast-hammer udp|tcp|rdp GATEWAY SEEDS-FOLDER [-n MESSAGES] [-t SECONDS] [-r SEED] [-f FROM-ADDRESS] [-s SERVER]... [-x STRANGER]... [-l LAST-FILE]
+ *   holdfast-hammer [-n MESSAGES] [-t SECONDS] [-r SEED] [-f FROM-ADDRESS] [-s SERVER]... [-x STRANGER]... [-l LAST-FILE] udp|tcp|rdp GATEWAY SEEDS-FOLDER...
  *
  * Addresses are IPv4:PORT. A server is bound here over UDP and TCP, and so is a stranger: messages name it, and nothing may arrive there.
  * The last line says what happened; exit 0, or 1 when a stranger was reached, 2 for a wrong command line, 3 when the gateway
@@ -151,7 +151,7 @@ static bool options(struct hammer *h, int argc, char **argv, const char **strang
 	}
 	h->m.state ^= serial << 20;
 	h->end = hammer_now() + (double)seconds;
-	return argc - optind == 3 && hammer_addr(argv[optind + 1], &h->gateway);
+	return argc - optind >= 3 && hammer_addr(argv[optind + 1], &h->gateway);
 }
 
 int main(int argc, char **argv)
@@ -162,17 +162,18 @@ int main(int argc, char **argv)
 	double begin;
 
 	if (!options(&h, argc, argv, &stranger)) {
-		fprintf(stderr, "usage: holdfast-hammer [-n N] [-t S] [-r SEED] [-f FROM] [-s SERVER] [-x STRANGER] [-l FILE] udp|tcp|rdp GATEWAY SEEDS\n");
+		fprintf(stderr, "usage: holdfast-hammer [-n N] [-t S] [-r SEED] [-f FROM] [-s SERVER] [-x STRANGER] [-l FILE] udp|tcp|rdp GATEWAY SEEDS...\n");
 		return 2;
 	}
 	argv += optind;
 	h.m.text = strcmp(argv[0], "rdp") != 0;
 	words_of(&h.m, stranger);
 	token_of(&h.m, stranger);
-	if (!mutate_load(&h.m, argv[2], stranger)) {
-		fprintf(stderr, "hammer: no seeds in %s\n", argv[2]);
-		return 2;
-	}
+	for (int i = 2; argv[i]; i++)
+		if (!mutate_load(&h.m, argv[i], stranger)) {
+			fprintf(stderr, "hammer: no seeds in %s\n", argv[i]);
+			return 2;
+		}
 	begin = hammer_now();
 	alive = argv[0][0] == 'u' ? hammer_udp(&h) : hammer_tcp(&h);
 	hammer_serve(&h);

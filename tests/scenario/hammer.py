@@ -28,11 +28,11 @@ def hammer_program():
 
 
 class Hammer(Process):
-    def __init__(self, s, kind, gateway, folder, servers, n):
+    def __init__(self, s, kind, gateway, folders, servers, n):
         self.kind, self.last = kind, s.path(f"last.{kind}")
         stranger = f"{STRANGER}:{free_port(STRANGER)}"
         super().__init__(s, f"hammer-{kind}", [hammer_program(), "-n", str(MESSAGES), "-t", str(SECONDS), "-r", str(n), "-f", FROM, "-x", stranger, "-l", self.last,
-                                               *(x for a in servers for x in ("-s", a)), kind, gateway, folder])
+                                               *(x for a in servers for x in ("-s", a)), kind, gateway, *folders])
         time.sleep(0.2)
         check(self.alive(), f"{self.name} did not start:", self.text())
 
@@ -91,7 +91,8 @@ def run(s):
     for name in ("pbx1", "pbx2", "ts1", "ts2"):
         g.ctl("drain", name)                                # they keep what they have; all that is new goes to the bad ones
     before = g.rss_kb()
-    hammers = [Hammer(s, "udp", g.at("calls", "udp"), f"{DATA}/sip/extra", udp, 1), Hammer(s, "tcp", g.at("calls", "tcp"), f"{DATA}/sip/extra", tcp, 2), Hammer(s, "rdp", g.at("desktops"), f"{DATA}/rdp", rdp, 3)]
+    sip = [f"{DATA}/sip/extra", *4 * [os.path.join(os.path.dirname(HERE), "hammer", "seeds")]]      # good ones weigh as much as bad ones
+    hammers = [Hammer(s, "udp", g.at("calls", "udp"), sip, udp, 1), Hammer(s, "tcp", g.at("calls", "tcp"), sip, tcp, 2), Hammer(s, "rdp", g.at("desktops"), [f"{DATA}/rdp"], rdp, 3)]
     rounds = steady(s, g, phones, quiet, desktops, hammers)
     got = {h.kind: h.verdict() for h in hammers}
     check(g.alive(), "the gateway ended:", g.text()[-6000:])
