@@ -208,6 +208,7 @@ def main():
             names = [p for i, p in enumerate(proxies) if not i or a.match in p]
             results[what].append({p: measure(a.build, proxies[p], load) for p in names if not p.startswith(("kamailio", "haproxy")) or shutil.which(p.split(",")[0])})
         longest = max(longest, time.monotonic() - from_)
+        print(f"round {n + 1} of {rounds}: {longest:.0f} s, load of the machine {os.getloadavg()[0]:.1f}", flush=True)
     for s in sections:
         show(s, results)
     print(f"\n{time.monotonic() - begin:.0f} s")
