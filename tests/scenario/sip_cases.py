@@ -1,6 +1,6 @@
 """Classes of faults that users of other SIP proxies met, each by its number in tests/CASES.tsv, against the program: one function a case, and what has
 to hold in its docstring. Those that literal octets can show are unit tests."""
-import concurrent.futures, contextlib, os, re, socket, sys, time
+import concurrent.futures, contextlib, os, re, select, socket, struct, sys, time
 
 from scenario import PEERS, SLOW, check, equal, until
 
@@ -124,8 +124,36 @@ def b65_b142_ack_of_our_503(s):
     g.stop()
 
 
+def b88_a_dead_connection(s):
+    """A server resets its connection: what is sent next goes over a new one. What is sent at the same moment does so too, or is answered 503; it is never lost."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(3 * SLOW)
+        g = s.gateway(s.ini_gateway("b88") + s.ini_sip(["b88 tcp://127.0.0.1:%d" % listener.getsockname()[1]], "probe = none\nconnections = 1", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b88")
+        c, me = endpoint()
+
+        def reset():
+            conn, _ = listener.accept()
+            conn.settimeout(3 * SLOW)
+            got = conn.recv(65535)
+            conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            conn.close()
+            return got
+        with c:
+            for n in range(1, 31):
+                c.sendto(request(me, n, mark="dead"), hop(g.at()))
+                check(b"Call-ID: dead%d@" % n in reset(), f"request {n} over a new connection")
+                if n % 2 == 0:
+                    c.sendto(request(me, 100 + n, mark="dead"), hop(g.at()))
+                    ready, _, _ = select.select([listener, c], [], [], 3 * SLOW)
+                    check(ready, f"request {100 + n}, beside a reset, is lost")
+                    equal(Message(c.recv(65535)).code if c in ready else reset() and 503, 503, f"what became of request {100 + n}")
+                time.sleep(0.02 * SLOW)
+        g.stop()
+
+
 def b89_a_server_that_drops_syn(s):
-    """A server that takes no connection, while another takes calls: those go on, and what is asked within them is not late."""
+    """A server that takes no connection, while another takes calls: those go on, what is asked within them is not late, and
+    the calls of the first are answered 503 and not forgotten."""
     good = s.sip_server("b89good")
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
@@ -141,8 +169,8 @@ def b89_a_server_that_drops_syn(s):
             for n in range(1, 400):                         # about half of them wait for the one that does not answer
                 c.sendto(request(me, n, uri="sip:silent@lab.example", mark="hole"), hop(g.at()))
         phones = s.phones(g, name="b89-phones")
-        got = phones.ask("call 60")                         # what becomes of those of the other is not this case's matter
-        check(got["answered"] >= 15 and set(got["by_server"]) == {"b89good"}, "calls beside a hole:", got)
+        got = phones.ask("call 60")
+        check(got["answered"] >= 15 and set(got["by_server"]) == {"b89good"} and set(got["refused"]) == {"503"} and got["lost"] == 0, "calls beside a hole:", got)
         begin = time.monotonic()
         s.all_home(phones.ask("ask all"), "calls at the good server")
         check(time.monotonic() - begin < 1 * SLOW, f"requests within them took {time.monotonic() - begin:.1f} s")
@@ -266,7 +294,7 @@ def b146_order(s):
         g.stop()
 
 
-CASES = (b06_both_hang_up, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
+CASES = (b06_both_hang_up, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
          b133_removed_with_live_calls, b146_order)
 
 
