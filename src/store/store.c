@@ -1,6 +1,5 @@
 /* Regions for the engine's tables: memory of this process; see holdfast/store.h. Knows the kernel's mappings, and nothing of what lives in them.
- * All pages are taken at once: sessions fall anywhere in a table, so that a few thousand of them would touch all of it anyhow, a page for each,
- * while they come; and want of memory is told at the start, not by an end in service. */
+ * Pages that were never written cost nothing (MAP_NORESERVE), so an idle gateway stays small whatever `max-entries` says. */
 #include "holdfast/store.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@ enum hf_err hf_store_open(const char *pool, size_t n, struct hf_region *out)
 	(void)pool; /* memory of the process needs no name */
 	if (n == 0)
 		return HF_EINVAL;
-	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return errno == ENOMEM ? HF_ENOMEM : HF_EIO;
 	*out = (struct hf_region){p, n};
