@@ -186,6 +186,7 @@ struct worker {
 	struct hf_arena arena;
 	struct answers { uint64_t second; uint64_t n; } answers[ANSWER_PLACES]; /* our own to datagrams, by source */
 	uint8_t *scratch;        /* LETTER_MAX octets: composed messages, relay copies */
+	uint8_t *reader;         /* LETTER_MAX octets: what a connection brought this turn */
 	uint8_t *letter;         /* LETTER_MAX octets: the letter that is being read, while its answer is composed */
 	uint64_t now_ms;
 	struct udp *udp;

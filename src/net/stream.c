@@ -1,7 +1,9 @@
 /* Connections that carry messages (framed fronts): accepted ones, and links that we dialled. Each message is a parcel as a datagram is one:
  * it may go to any server, and what goes out over a connection is gathered and sent once a turn.
  * A reader waits while the connection that it feeds is full; nothing is queued without a bound. */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "flow.h"
 
@@ -252,7 +254,7 @@ static void parcels(struct flow *f)
 		progress = true;
 		accept_opened(f);
 	}
-	if (buf_len(&c->in) == 0)
+	if (buf_len(&c->in) == 0 && c->in.p != f->w->reader)
 		buf_free(&c->in); /* an idle connection keeps no buffer */
 	if (!s)
 		stream_end_later(f, HF_R_SERVICE_REMOVED);
@@ -271,6 +273,43 @@ void stream_begin(struct flow *f)
 	f->last_ms = f->w->now_ms;
 }
 
+/* Octets are read into the worker's own buffer: only what is left of a message that is not whole is kept by the connection.
+ * False: the connection failed. */
+static bool gather(struct flow *f)
+{
+	struct side *s = &f->side[HF_CLIENT];
+	struct worker *w = f->w;
+	size_t have = buf_len(&s->in), max = f->rt->front->max_opening;
+	ssize_t n;
+
+	HF_BUG_ON(max > LETTER_MAX);
+	if (have)
+		return conn_gather(f, s);
+	n = recv(s->fd, w->reader, max, 0);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	s->eof = n == 0;
+	s->octets += (uint64_t)n;
+	buf_free(&s->in);
+	s->in = (struct buf){.p = w->reader, .n = (size_t)n};
+	return true;
+}
+
+/* What is left of the worker's buffer becomes the connection's own. False: no memory. */
+static bool settle(struct flow *f)
+{
+	struct buf *in = &f->side[HF_CLIENT].in, rest = {0};
+	struct hf_bytes left = buf_view(in);
+
+	if (in->p != f->w->reader)
+		return true;
+	*in = (struct buf){0};
+	if (left.n && !buf_add(&rest, left.p, left.n, left.n))
+		return false;
+	*in = rest;
+	return true;
+}
+
 void stream_ready(struct flow *f, unsigned what)
 {
 	struct worker *w = f->w;
@@ -279,12 +318,14 @@ void stream_ready(struct flow *f, unsigned what)
 	if (what & HF_WRITE)
 		soil(f);
 	if (what & HF_READ) {
-		if (!conn_gather(f, s))
+		if (!gather(f))
 			stream_end_later(f, f->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
 		else if (s->eof && !buf_len(&s->in) && (f->link || !f->told))
 			stream_end_later(f, HF_R_DONE);
 		else
 			parcels(f);
+		if (!settle(f))
+			stream_end_later(f, HF_R_NO_MEMORY);
 		soil(f);
 	}
 	worker_flush(w);

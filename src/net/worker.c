@@ -131,7 +131,7 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	if (w->wake_fd < 0)
 		return HF_EIO;
 	/* mapped, so that what no parcel has needed costs nothing */
-	mem = mmap(NULL, NET_ARENA + 2 * LETTER_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	mem = mmap(NULL, NET_ARENA + 3 * LETTER_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	w->loop = hf_loop_new();
 	w->udp = udp_new();
 	w->flows = flows_new();
@@ -141,6 +141,7 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	hf_arena_init(&w->arena, mem, NET_ARENA);
 	w->scratch = mem + NET_ARENA;
 	w->letter = w->scratch + LETTER_MAX;
+	w->reader = w->letter + LETTER_MAX;
 	w->holds = holds_new(w);
 	w->wake = hf_watch_new(w->loop, w->wake_fd, HF_READ, woken, w);
 	return w->holds && w->wake ? HF_OK : HF_ENOMEM;
@@ -186,7 +187,7 @@ void worker_fini(struct worker *w)
 	links_free(w->links);
 	letter_fini(&w->box);
 	if (w->arena.p)
-		munmap(w->arena.p, NET_ARENA + 2 * LETTER_MAX);
+		munmap(w->arena.p, NET_ARENA + 3 * LETTER_MAX);
 	if (w->wake_fd >= 0)
 		close(w->wake_fd);
 }
