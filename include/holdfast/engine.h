@@ -32,8 +32,8 @@ struct hf_engine_conf {
 
 struct hf_engine;
 
-/* Octets of the mapping that the entries, loads and slots live in; the caller gives it, zeroed or as a former engine left it
- * (the same boot), 64-aligned. It holds no pointer. */
+/* Octets of the mapping that the entries, names and slots live in; the caller gives it, zeroed or as a former engine left it
+ * (the same boot), 64-aligned. It holds no pointer. What no session needs yet is not touched: a page is held from its first entry on. */
 size_t hf_engine_need(const struct hf_engine_conf *conf);
 /* Takes over `mem` of hf_engine_need octets; free does not release it. NULL: no memory. */
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms) HF_MUST_USE;

@@ -14,13 +14,13 @@ static bool makes(enum hf_life life) { return life == HF_LIFE_START || life == H
 static uint32_t longer(uint32_t a, uint32_t b, uint64_t now_ms) { return tick_left(a, now_ms) > tick_left(b, now_ms) ? a : b; }
 
 /* A touch writes only when an eighth of the life is gone, or when flags change: most packets of a session write nothing. */
-static void touch(struct entry *x, const struct wish *w, uint32_t expiry, uint64_t now_ms)
+static unsigned touched(unsigned had, unsigned flags) { return (had & HF_BOND) | (flags & (HF_COUNTED | HF_BOND)); }
+
+static bool due(uint32_t had, uint32_t expiry, uint64_t now_ms)
 {
 	uint32_t whole = tick_left(expiry, now_ms);
 
-	x->flags = (x->flags & HF_BOND) | (w->flags & (HF_COUNTED | HF_BOND));
-	if (tick_left(x->expiry, now_ms) + (whole + 7) / 8 <= whole)
-		x->expiry = expiry;
+	return tick_left(had, now_ms) + (whole + 7) / 8 <= whole;
 }
 
 /* x as it is after the wish; false: it ends. */
@@ -40,7 +40,9 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 		x->expiry = longer(x->expiry, expiry, now_ms);
 		break;
 	case HF_LIFE_TOUCH:
-		touch(x, w, expiry, now_ms);
+		x->flags = touched(x->flags, w->flags);
+		if (due(x->expiry, expiry, now_ms))
+			x->expiry = expiry;
 		break;
 	case HF_LIFE_LINGER:
 		x->flags &= ~(unsigned)HF_COUNTED;
@@ -60,51 +62,47 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 }
 
 /* Applies the wish to the entry at place; its server may have been changed in x. */
-static void write_back(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct wish *w, bool reserved, uint64_t now_ms)
+static void write_back(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct wish *w, enum taken taken,
+		       uint64_t now_ms)
 {
 	struct record *r = record_of(e, s, x->fp);
-	struct packed old = s->t.at[place], new;
+	struct entry old = entry_unpack(&s->t.at[place]);
 
 	if (r && w->life != HF_LIFE_NONE)
 		r->seen_ms = now_ms;
-	if (!live(x, r, w, now_ms)) {
-		if (reserved)
-			ledger_load(e, x->server, -1, 0);
+	if (!live(x, r, w, now_ms)) { /* what ends was not placed anew */
 		ledger_drop(e, s, place);
 		return;
 	}
-	new = entry_pack(x);
-	if (reserved || memcmp(&new, &old, sizeof new) != 0)
-		ledger_set(e, s, place, x, reserved);
+	if (taken != TAKEN_NOT || !entry_same(x, &old))
+		ledger_set(e, s, place, x, taken);
 }
 
-static bool make(struct hf_engine *e, struct shard *s, uint16_t server, const struct wish *w, bool reserved, const struct hf_lesson *from, uint64_t now_ms)
+/* An entry at `place`, where ledger_find found none. */
+static bool make(struct hf_engine *e, struct shard *s, uint32_t place, const struct hf_lesson *l, enum taken taken, uint64_t now_ms)
 {
-	unsigned keep = w->life == HF_LIFE_TOUCH ? HF_COUNTED | HF_BOND : HF_COUNTED | HF_TENTATIVE | HF_BOND;
-	struct entry x = {from->key.fp, w->flags & keep, server, tick_of_life(now_ms, w->life_s)};
-	struct record *r;
+	unsigned keep = l->life == HF_LIFE_TOUCH ? HF_COUNTED | HF_BOND : HF_COUNTED | HF_TENTATIVE | HF_BOND;
+	const struct entry x = {l->key.fp, l->flags & keep, l->server, tick_of_life(now_ms, l->life_s)};
+	const struct birth from = {l->key.text, now_ms, l->life == HF_LIFE_OPEN, l->why};
 
-	if (!ledger_add(e, s, &x, reserved, from, now_ms))
-		return false;
-	r = record_of(e, s, x.fp);
-	if (r && w->life == HF_LIFE_OPEN)
-		r->flows = 1;
-	return true;
+	return ledger_add(e, s, place, &x, taken, &from);
 }
 
 /* The server of a key's entry, 0 without one that serves. */
 static uint16_t entry_server(struct hf_engine *e, uint64_t fp, uint64_t now_ms)
 {
 	struct shard *s = shard_of(e, fp);
-	struct entry x;
+	struct glimpse g = ledger_glance(s, fp, now_ms);
+	struct entry x = {.server = g.server};
 	uint32_t place;
-	uint16_t id = 0;
 
-	spin_lock(&s->lock);
-	if (ledger_find(e, s, fp, now_ms, &place, &x) && serves(e, x.server))
-		id = x.server;
-	spin_unlock(&s->lock);
-	return id;
+	if (g.is == GLANCE_BUSY) {
+		spin_lock(&s->lock);
+		if (!ledger_find(e, s, fp, now_ms, &place, &x))
+			x.server = 0;
+		spin_unlock(&s->lock);
+	}
+	return serves(e, x.server) ? x.server : 0;
 }
 
 /* A server that the question itself names, or a reference of it. */
@@ -115,7 +113,7 @@ static void named(struct hf_engine *e, const struct hf_question *q, struct hf_an
 		a->why = q->hint_why;
 		return;
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && q->refs[0] | q->refs[1]; i++) {
 		uint16_t id = q->refs[i] ? entry_server(e, q->refs[i], now_ms) : 0;
 
 		if (id && !among(q->avoid, q->n_avoid, id)) {
@@ -126,8 +124,8 @@ static void named(struct hf_engine *e, const struct hf_question *q, struct hf_an
 	}
 }
 
-/* A new session: at the server of the placing key's entry (a bond), else by placement. True: its load was counted. */
-static bool place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a)
+/* A new session: at the server of the placing key's entry (a bond), else by placement. */
+static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a)
 {
 	struct place p = {slot_of(e, q->place ? q->place : q->key.fp), q->avoid, q->n_avoid, take};
 	struct placed to;
@@ -135,17 +133,48 @@ static bool place_new(struct hf_engine *e, const struct hf_question *q, uint16_t
 	if (bond && serves(e, bond) && !among(q->avoid, q->n_avoid, bond)) {
 		a->server = bond;
 		a->why = HF_WHY_BOND;
-		return false;
+		return TAKEN_NOT;
 	}
 	to = place_session(e, &p);
 	a->server = to.server;
 	a->why = to.why;
-	return take && to.server;
+	return to.taken;
 }
 
-static struct hf_lesson lesson_of(const struct hf_question *q, const struct hf_answer *a)
+/* Whether an entry at `server` answers the question as it is. */
+static bool stays_at(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
 {
-	return (struct hf_lesson){.key = q->key, .server = a->server, .why = a->why};
+	return serves(e, server) && !(q->move && among(q->avoid, q->n_avoid, server));
+}
+
+static void answer_known(const struct hf_question *q, uint16_t server, struct hf_answer *a)
+{
+	a->server = server;
+	a->why = q->flags & HF_BOND ? HF_WHY_BOND : HF_WHY_ENTRY;
+}
+
+/* Most questions change nothing: a session is touched whose life has hardly begun, or an answer is all that is asked for. They take no lock.
+ * False: it is decided under the lock. */
+static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+{
+	struct glimpse g;
+
+	if (q->life != HF_LIFE_NONE && (q->life != HF_LIFE_TOUCH || e->conf.mode == HF_MODE_TABLE)) /* a record shows when it was seen */
+		return false;
+	g = ledger_glance(s, q->key.fp, now_ms);
+	if (g.is == GLANCE_NONE && q->life == HF_LIFE_NONE) {
+		if (!a->server)
+			place_new(e, q, bond, false, a);
+		return true;
+	}
+	if (g.is != GLANCE_LIVE || !stays_at(e, q, g.server))
+		return false;
+	if (q->life == HF_LIFE_TOUCH && (touched(g.flags, q->flags) != g.flags || due(g.expiry, tick_of_life(now_ms, q->life_s), now_ms)))
+		return false;
+	a->known = true;
+	if (!a->server)
+		answer_known(q, g.server, a);
+	return true;
 }
 
 /* The key has an entry. */
@@ -153,48 +182,57 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 			 struct hf_answer *a, uint64_t now_ms)
 {
 	const struct wish w = {q->life, q->life_s, q->flags};
-	bool stays = serves(e, x->server) && !(q->move && among(q->avoid, q->n_avoid, x->server));
-	bool rewrites = makes(q->life) || q->life == HF_LIFE_TOUCH, reserved = false;
+	bool stays = stays_at(e, q, x->server);
+	bool rewrites = makes(q->life) || q->life == HF_LIFE_TOUCH;
+	enum taken taken = TAKEN_NOT;
 	struct record *r;
 
 	a->known = true;
 	if (!a->server && stays) {
-		a->server = x->server;
-		a->why = q->flags & HF_BOND ? HF_WHY_BOND : HF_WHY_ENTRY;
+		answer_known(q, x->server, a);
 	} else if (!a->server) {
-		reserved = place_new(e, q, bond, rewrites && q->flags & HF_COUNTED, a);
+		taken = place_new(e, q, bond, rewrites && q->flags & HF_COUNTED, a);
 	}
-	if (!stays && rewrites && serves(e, a->server)) {
+	if (!stays && rewrites && (taken != TAKEN_NOT || serves(e, a->server))) {
 		x->server = a->server;
 		r = record_of(e, s, x->fp);
 		if (r)
 			r->why = (uint8_t)a->why;
 	}
-	write_back(e, s, place, x, &w, reserved, now_ms);
+	write_back(e, s, place, x, &w, taken, now_ms);
 }
 
-static void choose_new(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, const struct hf_question *q, uint16_t bond, struct hf_answer *a,
+		       uint64_t now_ms)
 {
-	const struct wish w = {q->life, q->life_s, q->flags};
 	bool hinted = q->hint && a->server == q->hint;
-	bool wanted = makes(q->life) || (q->life == HF_LIFE_TOUCH && hinted), reserved = false;
-	struct hf_lesson from;
+	bool wanted = makes(q->life) || (q->life == HF_LIFE_TOUCH && hinted);
+	enum taken taken = TAKEN_NOT;
 
 	if (!a->server)
-		reserved = place_new(e, q, bond, wanted && q->flags & HF_COUNTED, a);
-	if (!wanted || !serves(e, a->server)) /* seen under the lock: from here on the id is in use */
+		taken = place_new(e, q, bond, wanted && q->flags & HF_COUNTED, a);
+	if (!wanted || !(taken != TAKEN_NOT || serves(e, a->server))) /* seen under the lock: from here on the id is in use */
 		return;
-	from = lesson_of(q, a);
-	a->full = !make(e, s, a->server, &w, reserved, &from, now_ms);
+	a->full = !make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
+}
+
+static void choose_locked(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+{
+	struct entry x;
+	uint32_t place;
+
+	spin_lock(&s->lock);
+	if (ledger_find(e, s, q->key.fp, now_ms, &place, &x))
+		choose_known(e, s, place, &x, q, bond, a, now_ms);
+	else
+		choose_new(e, s, place, q, bond, a, now_ms);
+	spin_unlock(&s->lock);
 }
 
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
-	bool remembers = q->key.fp && e->conf.mode != HF_MODE_NONE;
 	uint16_t bond = 0;
 	struct shard *s;
-	struct entry x;
-	uint32_t place;
 
 	memset(a, 0, sizeof *a);
 	named(e, q, a, now_ms);
@@ -206,18 +244,13 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 	}
 	if (!a->server && q->place && q->place != q->key.fp)
 		bond = entry_server(e, q->place, now_ms);
-	if (!remembers) {
-		if (!a->server && (q->key.fp || q->place))
-			place_new(e, q, bond, false, a);
-		return;
+	if (q->key.fp && e->conf.mode != HF_MODE_NONE) {
+		s = shard_of(e, q->key.fp);
+		if (!choose_unlocked(e, s, q, bond, a, now_ms))
+			choose_locked(e, s, q, bond, a, now_ms);
+	} else if (!a->server && (q->key.fp || q->place)) {
+		place_new(e, q, bond, false, a);
 	}
-	s = shard_of(e, q->key.fp);
-	spin_lock(&s->lock);
-	if (ledger_find(e, s, q->key.fp, now_ms, &place, &x))
-		choose_known(e, s, place, &x, q, bond, a, now_ms);
-	else
-		choose_new(e, s, q, bond, a, now_ms);
-	spin_unlock(&s->lock);
 }
 
 static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)
@@ -230,7 +263,7 @@ static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const stru
 	if (!ledger_find(e, s, l->key.fp, now_ms, &place, &x)) {
 		if (!serves(e, l->server) || !(makes(l->life) || l->life == HF_LIFE_TOUCH))
 			return HF_ENOENT;
-		return make(e, s, l->server, &w, false, l, now_ms) ? HF_OK : HF_EFULL;
+		return make(e, s, place, l, TAKEN_NOT, now_ms) ? HF_OK : HF_EFULL;
 	}
 	if (l->server && l->server != x.server && serves(e, l->server) && (l->move || !serves(e, x.server))) {
 		x.server = l->server;
@@ -238,7 +271,7 @@ static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const stru
 		if (r)
 			r->why = (uint8_t)l->why;
 	}
-	write_back(e, s, place, &x, &w, false, now_ms);
+	write_back(e, s, place, &x, &w, TAKEN_NOT, now_ms);
 	return HF_OK;
 }
 

@@ -5,9 +5,11 @@
 #include "holdfast/hash.h"
 #include "inside.h"
 
-#define REGION_MAGIC 0x4864666173743101u /* the mapping's form; another form, another number */
-#define SHARD_ENTRIES 8192               /* a shard has at least so many (a small table one shard), so that chance cannot fill one early */
-#define SHARD_BITS_MAX 10
+#define REGION_MAGIC 0x4864666173743102u /* the mapping's form; another form, another number */
+/* A shard has at least so many (a small table is one shard): chance cannot fill one early, and few live sessions touch few pages, as each
+ * shard has its own. Few enough that doubling a shard, which holds its lock, stays about a tenth of a millisecond. */
+#define SHARD_ENTRIES 20000
+#define SHARD_BITS_MAX 12
 
 enum { IDS = HF_SERVERS_MAX + 1 };
 
@@ -30,8 +32,16 @@ static uint32_t shard_homes(const struct hf_engine_conf *c)
 	return (uint32_t)(share * 115 / 100 + 1);
 }
 
+/* All that is kept by id, as one allocation: so large that it comes as pages, and those of ids that are not used stay untouched. */
+struct by_id {
+	struct load load[IDS];
+	struct hot hot[IDS];
+	struct member member[IDS];
+	uint16_t up[IDS], gains[IDS];
+};
+
 struct layout {
-	size_t load, name, slot, entries, end;
+	size_t name, slot, entries, end;
 };
 
 static size_t line(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -40,8 +50,7 @@ static struct layout layout_of(const struct hf_engine_conf *c)
 {
 	struct layout l;
 
-	l.load = line(sizeof(struct region_head));
-	l.name = line(l.load + IDS * sizeof(uint64_t));
+	l.name = line(sizeof(struct region_head) + (sizeof(uint32_t) << shard_bits(c)));
 	l.slot = line(l.name + (size_t)IDS * (HF_NAME_MAX + 1));
 	l.entries = line(l.slot + ((size_t)sizeof(uint32_t) << c->slot_bits));
 	l.end = l.entries + (((size_t)shard_homes(c) + ENTRIES_SLACK) << shard_bits(c)) * sizeof(struct packed);
@@ -56,21 +65,30 @@ static uint64_t key_check(const struct hf_engine_conf *c) { return hf_sip24(c->h
 static void map(struct hf_engine *e, uint8_t *mem)
 {
 	struct layout l = layout_of(&e->conf);
-	uint32_t homes = shard_homes(&e->conf), places = homes + ENTRIES_SLACK;
-
+	e->load = e->by_id->load;
+	e->hot = e->by_id->hot;
+	e->member = e->by_id->member;
+	e->up = e->by_id->up;
+	e->gains = e->by_id->gains;
 	e->head = (struct region_head *)mem;
-	e->load = (_Atomic uint64_t *)(mem + l.load);
 	e->name = (char(*)[HF_NAME_MAX + 1])(mem + l.name);
 	e->slot = (_Atomic uint32_t *)(mem + l.slot);
+}
+
+static void open_shards(struct hf_engine *e)
+{
+	struct packed *at = (struct packed *)((uint8_t *)e->head + layout_of(&e->conf).entries);
+	uint32_t homes = shard_homes(&e->conf);
+
 	for (unsigned i = 0; i < e->n_shards; i++)
-		e->shard[i].t = (struct entries){(struct packed *)(mem + l.entries) + (size_t)i * places, homes, places, 0, (uint8_t)e->shard_bits};
+		entries_open(&e->shard[i].t, at + (size_t)i * (homes + ENTRIES_SLACK), homes, (uint8_t)e->shard_bits, &e->head->extent[i]);
 }
 
 /* Names that a former engine left: removed members, until apply lists them again. */
 static void inherit(struct hf_engine *e, uint64_t now_ms)
 {
-	for (uint16_t id = 1; id < IDS; id++) {
-		e->load[id] = 0;
+	for (uint16_t id = 1; id < IDS && id <= e->head->last_id; id++) {
+		e->hot[id].state = HF_STATE_OFF;
 		e->name[id][HF_NAME_MAX] = 0;
 		if (!e->name[id][0])
 			continue;
@@ -86,18 +104,19 @@ static void inherit(struct hf_engine *e, uint64_t now_ms)
 /* Readies the mapping: fresh, a former engine's, or (of another form or key) cleared. */
 static void settle_in(struct hf_engine *e, uint64_t now_ms)
 {
-	const struct region_head want = {REGION_MAGIC, key_check(&e->conf), e->conf.slot_bits, e->conf.max_entries};
-	bool former = memcmp(e->head, &want, sizeof want) == 0;
+	const struct region_form want = {REGION_MAGIC, key_check(&e->conf), e->conf.slot_bits, e->conf.max_entries};
+	bool former = memcmp(&e->head->form, &want, sizeof want) == 0;
 
-	if (!former && e->head->magic)
+	if (!former && e->head->form.magic)
 		memset(e->head, 0, hf_engine_need(&e->conf));
 	for (uint32_t j = 0; j < e->n_slots; j++)
 		e->slot[j] = SLOT_WORD(NO_OWNER, 0);
+	open_shards(e);
 	if (former) {
 		inherit(e, now_ms);
 		ledger_recount(e);
 	}
-	memcpy(e->head, &want, sizeof want);
+	e->head->form = want;
 }
 
 static bool conf_fits(const struct hf_engine_conf *c)
@@ -117,18 +136,14 @@ struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, ui
 	e->shard_bits = shard_bits(conf);
 	e->n_shards = 1u << e->shard_bits;
 	e->n_slots = 1u << conf->slot_bits;
-	e->shard = calloc(e->n_shards, sizeof *e->shard);
-	e->hot = calloc(IDS, sizeof *e->hot);
-	e->member = calloc(IDS, sizeof *e->member);
-	e->up = calloc(IDS, sizeof *e->up);
-	e->gains = calloc(IDS, sizeof *e->gains);
-	if (!e->shard || !e->hot || !e->member || !e->up || !e->gains) {
+	e->shard = aligned_alloc(sizeof *e->shard, e->n_shards * sizeof *e->shard);
+	e->by_id = calloc(1, sizeof *e->by_id);
+	if (!e->shard || !e->by_id) {
 		hf_engine_free(e);
 		return NULL;
 	}
+	memset(e->shard, 0, e->n_shards * sizeof *e->shard);
 	hf_engine_tune(e, conf->load_factor_milli, conf->fallback);
-	for (unsigned id = 0; id < IDS; id++)
-		e->hot[id].state = HF_STATE_OFF;
 	map(e, mem);
 	settle_in(e, now_ms);
 	return e;
@@ -138,13 +153,10 @@ void hf_engine_free(struct hf_engine *e)
 {
 	if (!e)
 		return;
-	for (unsigned i = 0; e->shard && i < e->n_shards; i++)
+	for (unsigned i = 0; e->head && i < e->n_shards; i++)
 		records_fini(&e->shard[i].records);
 	free(e->shard);
-	free(e->hot);
-	free(e->member);
-	free(e->up);
-	free(e->gains);
+	free(e->by_id);
 	free(e);
 }
 
@@ -172,7 +184,7 @@ static unsigned sweep_shard(struct hf_engine *e, struct shard *s, uint64_t now_m
 		}
 		if (x.server && !tick_left(x.expiry, now_ms)) { /* live flows, which the next engine over the mapping will not know of */
 			x.expiry = tick_of_life(now_ms, UINT32_MAX);
-			ledger_set(e, s, e->sweep_place, &x, false);
+			ledger_set(e, s, e->sweep_place, &x, TAKEN_NOT);
 		}
 		e->sweep_place++;
 	}

@@ -1,63 +1,191 @@
 /* The sorted table of entries; see entries.h. It must not know loads, slots or servers. */
 #include "entries.h"
 
-uint32_t tick_of_life(uint64_t now_ms, uint32_t life_s)
+/* Empty first, complete last, in this order: what dies in between has lost no entry, because the one that stood here has its copy already,
+ * and the one that is written still stands where it came from. */
+static inline void put(struct packed *to, uint32_t hi, uint32_t lo, uint32_t rest)
 {
-	uint64_t now = now_ms / TICK_MS, end = (now_ms + (uint64_t)life_s * 1000 + TICK_MS - 1) / TICK_MS;
-
-	if (end == now)
-		end++;
-	return (uint32_t)(end - now > LIFE_MAX ? now + LIFE_MAX : end) & TICK_MASK;
+	atomic_store_explicit(&to->rest, 0, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&to->hi, hi, memory_order_release);
+	atomic_store_explicit(&to->lo, lo, memory_order_release);
+	atomic_store_explicit(&to->rest, rest, memory_order_release);
 }
 
-uint32_t tick_left(uint32_t expiry, uint64_t now_ms)
-{
-	uint32_t left = (expiry - (uint32_t)(now_ms / TICK_MS)) & TICK_MASK;
+static inline void clear(struct packed *at) { atomic_store_explicit(&at->rest, 0, memory_order_release); }
 
-	return left > LIFE_MAX ? 0 : left;
+static inline void copy(struct entries *t, uint32_t to, uint32_t from)
+{
+	const struct packed *p = &t->at[from];
+
+	put(&t->at[to], word_of(&p->hi), word_of(&p->lo), word_of(&p->rest));
 }
 
-uint32_t entries_seek(const struct entries *t, uint64_t fp, bool *found)
+static inline void move(struct entries *t, uint32_t to, uint32_t from)
 {
-	uint32_t i = entries_home(t, fp);
+	if (to == from)
+		return;
+	copy(t, to, from);
+	clear(&t->at[from]);
+}
 
-	while (i < t->places && !packed_empty(&t->at[i]) && packed_fp(&t->at[i]) < fp)
-		i++;
-	*found = i < t->places && !packed_empty(&t->at[i]) && packed_fp(&t->at[i]) == fp;
-	return i;
+static uint32_t rest_of(const struct entry *x) { return (uint32_t)x->server << TICK_BITS | x->expiry; }
+
+void entries_set(struct entries *t, uint32_t place, const struct entry *x)
+{
+	atomic_store_explicit(&t->at[place].lo, (uint32_t)(x->fp << 4 | x->flags), memory_order_release);
+	atomic_store_explicit(&t->at[place].rest, rest_of(x), memory_order_release);
+}
+
+static void extend(struct entries *t, uint32_t homes)
+{
+	atomic_store_explicit(&t->homes, homes, memory_order_release);
+	atomic_store_explicit(&t->places, homes + ENTRIES_SLACK, memory_order_release);
+	t->limit = homes < t->whole ? (uint32_t)((uint64_t)homes * 55 / 64) : UINT32_MAX; /* 0.86 */
+}
+
+/* Every entry to its place by the homes of now: all to the end, then from the first on to where it belongs, which is never behind where it
+ * stands. `end`: behind it all is empty. */
+static void spread(struct entries *t, uint32_t end)
+{
+	uint32_t places = entries_places(t), first = places, next = 0;
+
+	for (uint32_t i = end; i-- > 0;)
+		if (!packed_empty(&t->at[i]))
+			move(t, --first, i);
+	for (uint32_t i = first; i < places; i++, next++) {
+		uint32_t home = entries_home(t, packed_fp(&t->at[i]));
+
+		next = home > next ? home : next;
+		move(t, next, i);
+	}
+}
+
+/* Counts what stands there, one of each; false: no order, or more than there is room for behind their homes. */
+static bool takes(struct entries *t)
+{
+	uint64_t before = 0; /* 0 is no fingerprint */
+	uint32_t places = entries_places(t), next = 0;
+
+	for (uint32_t i = 0; i < places; i++) {
+		uint64_t fp = packed_fp(&t->at[i]);
+		uint32_t home = entries_home(t, fp);
+
+		if (packed_empty(&t->at[i]))
+			continue;
+		if (fp == before) {
+			clear(&t->at[i]);
+			continue;
+		}
+		next = home > next ? home : next;
+		if (fp < before || next++ >= places)
+			return false;
+		before = fp;
+		t->used++;
+	}
+	return true;
+}
+
+static uint32_t stage(uint32_t whole, uint32_t least) /* the fewest homes that are at least so many */
+{
+	while (whole / 2 >= least)
+		whole /= 2;
+	return whole;
+}
+
+void entries_open(struct entries *t, struct packed *at, uint32_t whole, uint8_t skip, uint32_t *extent)
+{
+	*t = (struct entries){.at = at, .whole = whole, .skip = skip};
+	extend(t, stage(whole, ENTRIES_FIRST));
+	if (*extent >= entries_homes(t) && *extent == stage(whole, *extent)) {
+		extend(t, *extent);
+		if (takes(t)) {
+			if (!entries_sound(t))
+				spread(t, entries_places(t));
+			return;
+		}
+	}
+	if (*extent)
+		memset(at, 0, ((size_t)whole + ENTRIES_SLACK) * sizeof *at);
+	extend(t, stage(whole, ENTRIES_FIRST));
+	*extent = entries_homes(t);
+	t->used = 0;
+}
+
+bool entries_grow(struct entries *t, uint32_t *extent)
+{
+	uint32_t end = entries_places(t), homes = entries_homes(t);
+
+	if (homes == t->whole)
+		return false;
+	homes = stage(t->whole, homes + 1);
+	extend(t, homes);
+	*(volatile uint32_t *)extent = homes; /* before anything stands behind the old end */
+	spread(t, end);
+	return true;
+}
+
+/* Whether the place holds a fingerprint whose upper 32 bits are below `hi`. */
+static inline uint32_t below(const struct packed *p, uint32_t hi)
+{
+	return (uint32_t)(word_of(&p->hi) < hi) & (uint32_t)(word_of(&p->rest) > TICK_MASK);
+}
+
+/* Four places at once and without a branch, as a guess at each of them would be wrong too often: what stands behind an empty place or behind
+ * a greater fingerprint is greater itself, so that the sum is how far to go. */
+struct spot entries_seek(const struct entries *t, uint64_t fp)
+{
+	uint32_t i = entries_home(t, fp), places = entries_places(t), hi = (uint32_t)(fp >> 28), n = 4;
+	uint64_t here = 0;
+
+	while (n == 4 && i + 4 <= places) {
+		const struct packed *p = &t->at[i];
+
+		n = below(p, hi) + below(p + 1, hi) + below(p + 2, hi) + below(p + 3, hi);
+		i += n;
+	}
+	for (; i < places && !packed_empty(&t->at[i]); i++) { /* equal upper bits, or the table's last three */
+		here = packed_fp(&t->at[i]);
+		if (here >= fp)
+			break;
+	}
+	return (struct spot){i, here == fp};
 }
 
 bool entries_insert(struct entries *t, uint32_t place, const struct entry *x)
 {
-	uint32_t end = place;
+	uint32_t end = place, places = entries_places(t);
 
-	while (end < t->places && !packed_empty(&t->at[end]))
+	while (end < places && !packed_empty(&t->at[end]))
 		end++;
-	if (end >= t->places)
+	if (end >= places)
 		return false;
-	memmove(&t->at[place + 1], &t->at[place], (end - place) * sizeof t->at[0]);
-	t->at[place] = entry_pack(x);
+	for (; end > place; end--)
+		copy(t, end, end - 1);
+	put(&t->at[place], (uint32_t)(x->fp >> 28), (uint32_t)(x->fp << 4 | x->flags), rest_of(x));
 	t->used++;
 	return true;
 }
 
 void entries_remove(struct entries *t, uint32_t place)
 {
-	uint32_t end = place + 1;
-
 	/* What stands behind its home moves one place towards it; the first that stands at home ends the run. */
-	while (end < t->places && !packed_empty(&t->at[end]) && entries_home(t, packed_fp(&t->at[end])) < end)
-		end++;
-	memmove(&t->at[place], &t->at[place + 1], (end - place - 1) * sizeof t->at[0]);
-	t->at[end - 1] = (struct packed){0};
+	for (; place + 1 < entries_places(t); place++) {
+		const struct packed *next = &t->at[place + 1];
+
+		if (packed_empty(next) || entries_home(t, packed_fp(next)) > place)
+			break;
+		copy(t, place, place + 1);
+	}
+	clear(&t->at[place]);
 	t->used--;
 }
 
 uint32_t entries_next(const struct entries *t, uint32_t place, uint64_t from, uint64_t to)
 {
-	uint32_t first = entries_home(t, from), last = entries_home(t, to);
+	uint32_t first = entries_home(t, from), last = entries_home(t, to), places = entries_places(t);
 
-	for (uint32_t i = place > first ? place : first; i < t->places; i++) {
+	for (uint32_t i = place > first ? place : first; i < places; i++) {
 		if (packed_empty(&t->at[i])) {
 			if (i >= last)
 				break;
@@ -68,15 +196,15 @@ uint32_t entries_next(const struct entries *t, uint32_t place, uint64_t from, ui
 		if (packed_fp(&t->at[i]) >= from)
 			return i;
 	}
-	return t->places;
+	return places;
 }
 
 bool entries_sound(const struct entries *t)
 {
 	uint64_t before = 0; /* 0 is no fingerprint */
-	uint32_t used = 0, gap = 0; /* gap: the place behind the last empty one */
+	uint32_t places = entries_places(t), used = 0, gap = 0; /* gap: the place behind the last empty one */
 
-	for (uint32_t i = 0; i < t->places; i++) {
+	for (uint32_t i = 0; i < places; i++) {
 		uint64_t fp = packed_fp(&t->at[i]);
 		uint32_t home;
 

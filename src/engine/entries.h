@@ -4,9 +4,17 @@
  * at or behind their homes, and no place between home and entry is empty. So a search is a short walk, and a slot's
  * entries are one run. Insert and delete shift a run by one place.
  *
+ * The table uses a prefix of its memory and doubles it when it fills, so that few entries touch few pages; it never shrinks, as pages once
+ * touched do not come back. How many homes are in use stands beside it in the mapping (`extent`).
+ *
+ * An entry's copies are complete before what they copy goes (entries.c, put): a process that dies at any instruction leaves all entries in
+ * order, one perhaps twice or not in its place, and entries_open makes a sound table of that.
+ *
  * The table keeps order and nothing else: loads, exceptions and lives belong to its caller, who holds the shard's lock. */
 #ifndef HF_ENGINE_ENTRIES_H
 #define HF_ENGINE_ENTRIES_H
+
+#include <stdatomic.h>
 
 #include "holdfast/affinity.h"
 
@@ -18,9 +26,12 @@
 
 /* Places a shard has behind its last home, for what is pushed over the end (at load 0.87 more than 64 is one in 1e9). */
 #define ENTRIES_SLACK 96
+#define ENTRIES_FIRST 64 /* homes a table begins with, and up to twice as many: with its slack it fits a page */
 
-struct packed { /* hi, lo: fingerprint 60, flags 4; rest: server 14, expiry 18. Server 0 is an empty place. */
-	uint32_t hi, lo, rest;
+/* As it stands in a place. hi, lo: fingerprint 60, flags 4; rest: server 14, expiry 18. Server 0 is an empty place. Words are read and written
+ * each at once, because who only looks holds no lock (spin.h). */
+struct packed {
+	_Atomic uint32_t hi, lo, rest;
 };
 
 struct entry {
@@ -32,41 +43,75 @@ struct entry {
 
 struct entries {
 	struct packed *at;
-	uint32_t homes, places; /* places = homes + ENTRIES_SLACK */
+	_Atomic uint32_t homes, places; /* in use; places = homes + ENTRIES_SLACK; behind them all is empty */
 	uint32_t used;
 	uint8_t skip;           /* leading bits of a fingerprint that all entries of the shard have in common */
+	uint32_t whole;         /* homes there is memory for: homes are whole / 1, 2, 4 ... */
+	uint32_t limit;         /* entries above which homes double */
 };
 
-static inline uint64_t packed_fp(const struct packed *p) { return ((uint64_t)p->hi << 32 | p->lo) >> 4; }
-static inline uint16_t packed_server(const struct packed *p) { return (uint16_t)(p->rest >> TICK_BITS); }
-static inline bool packed_empty(const struct packed *p) { return p->rest >> TICK_BITS == 0; }
+static inline uint32_t word_of(const _Atomic uint32_t *w) { return atomic_load_explicit(w, memory_order_acquire); }
+
+static inline uint64_t packed_head(const struct packed *p) { return (uint64_t)word_of(&p->hi) << 32 | word_of(&p->lo); }
+static inline uint64_t packed_fp(const struct packed *p) { return packed_head(p) >> 4; }
+static inline uint16_t packed_server(const struct packed *p) { return (uint16_t)(word_of(&p->rest) >> TICK_BITS); }
+static inline bool packed_empty(const struct packed *p) { return word_of(&p->rest) >> TICK_BITS == 0; }
 
 static inline struct entry entry_unpack(const struct packed *p)
 {
-	return (struct entry){packed_fp(p), p->lo & 15, packed_server(p), p->rest & TICK_MASK};
+	uint64_t head = packed_head(p);
+	uint32_t rest = word_of(&p->rest);
+
+	return (struct entry){head >> 4, head & 15, (uint16_t)(rest >> TICK_BITS), rest & TICK_MASK};
 }
 
-static inline struct packed entry_pack(const struct entry *x)
+/* Of one fingerprint. */
+static inline bool entry_same(const struct entry *a, const struct entry *b)
 {
-	uint64_t a = x->fp << 4 | x->flags;
-
-	return (struct packed){(uint32_t)(a >> 32), (uint32_t)a, (uint32_t)x->server << TICK_BITS | x->expiry};
+	return a->flags == b->flags && a->server == b->server && a->expiry == b->expiry;
 }
+
+static inline uint32_t entries_homes(const struct entries *t) { return word_of(&t->homes); }
+static inline uint32_t entries_places(const struct entries *t) { return word_of(&t->places); }
 
 static inline uint32_t entries_home(const struct entries *t, uint64_t fp)
 {
 	uint32_t top = (uint32_t)(fp << (64 - HF_FP_BITS + t->skip) >> 32);
 
-	return (uint32_t)((uint64_t)top * t->homes >> 32);
+	return (uint32_t)((uint64_t)top * entries_homes(t) >> 32);
 }
 
-/* Ticks that a life of `life_s` seconds ends after: never sooner than asked, at most LIFE_MAX. */
-uint32_t tick_of_life(uint64_t now_ms, uint32_t life_s);
-/* Ticks left at `now_ms`; 0: it is over. */
-uint32_t tick_left(uint32_t expiry, uint64_t now_ms);
+/* The tick at which a life of `life_s` seconds ends: never sooner than asked, at most LIFE_MAX from now. */
+static inline uint32_t tick_of_life(uint64_t now_ms, uint32_t life_s)
+{
+	uint64_t now = now_ms / TICK_MS, end = (now_ms + (uint64_t)life_s * 1000 + TICK_MS - 1) / TICK_MS;
 
-/* The place of fp, or the place where it would go. */
-uint32_t entries_seek(const struct entries *t, uint64_t fp, bool *found);
+	if (end == now)
+		end++;
+	return (uint32_t)(end - now > LIFE_MAX ? now + LIFE_MAX : end) & TICK_MASK;
+}
+
+/* Ticks left at `now_ms`; 0: it is over. */
+static inline uint32_t tick_left(uint32_t expiry, uint64_t now_ms)
+{
+	uint32_t left = (expiry - (uint32_t)(now_ms / TICK_MS)) & TICK_MASK;
+
+	return left > LIFE_MAX ? 0 : left;
+}
+
+/* An empty table over memory of `whole` homes and the slack, or what a former one left there with `extent` homes: then mended, or cleared
+ * where it is nothing that a table leaves. */
+void entries_open(struct entries *t, struct packed *at, uint32_t whole, uint8_t skip, uint32_t *extent);
+/* Twice the homes, in place; false: it has them all. Any place known before is another one after. */
+bool entries_grow(struct entries *t, uint32_t *extent);
+/* Other values for the entry at place, of the same fingerprint. */
+void entries_set(struct entries *t, uint32_t place, const struct entry *x);
+/* The place of fp, or the place where it would go. Without the lock: any answer, but no crash, and right if nobody wrote meanwhile. */
+struct spot {
+	uint32_t place;
+	bool found;
+};
+struct spot entries_seek(const struct entries *t, uint64_t fp);
 /* At the place that seek gave for a fingerprint that is not there. False: the run has no room to grow. */
 bool entries_insert(struct entries *t, uint32_t place, const struct entry *x) HF_MUST_USE;
 void entries_remove(struct entries *t, uint32_t place);

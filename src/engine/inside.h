@@ -24,7 +24,16 @@
 #define LOAD_COUNTED(w) ((uint32_t)(w))
 #define LOAD_ENTRIES(w) ((uint32_t)((w) >> 32) & 0x7fffffff)
 
-struct hot { /* of a member, what deciding reads: 24 octets, so that a walk over the members stays in the cache */
+/* One word, because a start changes both: m, the counted sessions of servers that are up (it may be below 0 for an instant), and all entries. */
+#define SUM_OPEN(w) ((int32_t)((w) >> 32))
+#define SUM_ENTRIES(w) ((uint32_t)(w))
+
+struct load { /* a cache line each: every start and end writes one */
+	_Atomic uint64_t word;
+	uint8_t pad[56];
+};
+
+struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 octets, so that a walk over the members stays in the cache */
 	_Atomic uint64_t seed;
 	_Atomic uint32_t weight, max_sessions;
 	_Atomic uint8_t state;
@@ -45,45 +54,50 @@ struct member {
 	int64_t turn;          /* fallback = round-robin */
 };
 
-struct shard {
-	struct spin lock;
+struct shard { /* a cache line each, so that workers do not meet in neighbours */
+	_Alignas(64) struct spin lock;
 	struct entries t;
 	struct records records;
 	_Atomic uint64_t exceptions;
-	uint8_t pad[24];       /* a cache line each, so that workers do not meet in neighbours */
 };
+_Static_assert(sizeof(struct shard) == 64, "a shard fills a line");
 
 struct region_head { /* at the start of the mapping */
-	uint64_t magic, key_check;
-	uint32_t slot_bits, max_entries;
+	struct region_form {
+		uint64_t magic, key_check;
+		uint32_t slot_bits, max_entries;
+	} form;
+	uint32_t last_id;      /* names behind it are empty */
+	uint32_t extent[];     /* homes in use, a shard */
 };
 
 struct hf_engine {
+	/* read by every decision, written hardly ever */
 	struct hf_engine_conf conf;
 	const struct method *method;
-	_Atomic uint32_t load_factor, fallback;
-
-	/* in the mapping */
-	struct region_head *head;
-	_Atomic uint64_t *load;             /* by id */
-	char (*name)[HF_NAME_MAX + 1];      /* by id; empty: free */
-	_Atomic uint32_t *slot;
-
 	struct shard *shard;
+	struct hot *hot;                    /* by id, 0 unused */
+	struct load *load;                  /* by id */
+	_Atomic uint32_t *slot;             /* in the mapping, as are names and head */
+	char (*name)[HF_NAME_MAX + 1];      /* by id; empty: free */
+	struct region_head *head;
+	struct member *member;
+	struct by_id *by_id;                /* what hot, load, member, up and gains point into */
 	unsigned shard_bits, n_shards;
 	uint32_t n_slots;
-	_Atomic uint32_t entries;
-
-	struct hot *hot;                    /* by id, 0 unused */
-	struct member *member;
 	_Atomic uint32_t last_id;
-	struct spin names_lock, turn_lock;
-	_Atomic int64_t open_sessions;      /* m: counted sessions of servers that are up */
-	_Atomic uint32_t open_weight;       /* W: their weights */
+	_Atomic uint32_t load_factor, fallback;
+	_Atomic uint32_t open_weight;       /* W: weights of servers that are up */
 	_Atomic uint32_t limited;           /* members with max_sessions */
+
+	uint8_t pad_sums[64];               /* written by every start and end */
+	_Atomic uint64_t sums;              /* of all shards and servers: SUM_OPEN above, entries below */
+
+	uint8_t pad_locks[64];              /* written where equals are ordered or take turns */
+	struct spin names_lock, turn_lock;
 	_Atomic uint32_t turns;
 
-	/* changes (control thread) */
+	uint8_t pad_control[64];            /* changes (control thread) */
 	bool filled;
 	uint16_t *up, *gains;               /* ids; rebuilt by a tick */
 	unsigned n_up, n_gains;
@@ -103,7 +117,7 @@ static inline struct shard *shard_of(const struct hf_engine *e, uint64_t fp)
 }
 static inline struct shard *shard_of_slot(const struct hf_engine *e, uint32_t slot) { return &e->shard[slot >> (e->conf.slot_bits - e->shard_bits)]; }
 static inline uint32_t slot_word(const struct hf_engine *e, uint32_t slot) { return atomic_load_explicit(&e->slot[slot], memory_order_relaxed); }
-static inline uint64_t load_word(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->load[id], memory_order_relaxed); }
+static inline uint64_t load_word(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->load[id].word, memory_order_relaxed); }
 static inline enum hf_state state_of(const struct hf_engine *e, uint16_t id)
 {
 	return (enum hf_state)atomic_load_explicit(&e->hot[id].state, memory_order_acquire);
@@ -126,14 +140,36 @@ static inline struct record *record_of(const struct hf_engine *e, const struct s
 
 /* ---- ledger.c: entries, loads and exceptions change together; callers hold the shard's lock ---- */
 
-/* Adds to a server's counted sessions and entries, and to m; gives the load word from before. */
+struct birth { /* what a table's record begins with */
+	struct hf_bytes text;
+	uint64_t now_ms;
+	uint32_t flows;
+	enum hf_why why;
+};
+
+/* What is counted of an entry before it is made: nothing; it and its session at its server; that, and m is yet to follow (with the sum of
+ * entries, in one step). */
+enum taken { TAKEN_NOT, TAKEN, TAKEN_OPEN };
+
+/* Adds to a server's counted sessions and entries, not to m; gives the load word from before. */
 uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries);
-/* The entry at fp that still lives, and its place; an expired one is taken out. */
+/* Adds to m and to the sum of entries; gives the sums from before. */
+uint64_t ledger_sum(struct hf_engine *e, int open, int entries);
+/* The entry at fp that still lives, and its place, or the place it would go to; an expired one is taken out. */
 bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x);
-/* A new entry. `reserved`: its load was counted already. False: no room (a reservation is given back). */
-bool ledger_add(struct hf_engine *e, struct shard *s, const struct entry *x, bool reserved, const struct hf_lesson *from, uint64_t now_ms);
-/* Writes `x` over the entry at place, of the same fingerprint. `reserved`: its load at x->server was counted already. */
-void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, bool reserved);
+/* As find, for who does not hold the lock and wants to change nothing. BUSY: only the lock can tell. */
+enum glance { GLANCE_NONE, GLANCE_LIVE, GLANCE_BUSY };
+struct glimpse { /* fits two registers */
+	uint32_t expiry;
+	uint16_t server;
+	uint8_t flags;
+	enum glance is;
+};
+struct glimpse ledger_glance(const struct shard *s, uint64_t fp, uint64_t now_ms);
+/* A new entry, at the place that find gave. False: no room, and what was taken is given back. */
+bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken, const struct birth *from);
+/* Writes `x` over the entry at place, of the same fingerprint. */
+void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken);
 void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place);
 /* The slot's owner becomes `owner`; its exceptions are counted anew. Takes the lock itself. */
 void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
@@ -148,11 +184,12 @@ struct place {
 	uint32_t slot;
 	const uint16_t *avoid;
 	unsigned n_avoid;
-	bool take;              /* count the session at the server chosen (atomically, or not at all) */
+	bool take;              /* count an entry and its session at the server chosen (atomically, or not at all) */
 };
 struct placed {
 	uint16_t server;        /* 0: no eligible one */
 	enum hf_why why;        /* HOME, SPILL or FAILOVER */
+	enum taken taken;
 };
 struct placed place_session(struct hf_engine *e, const struct place *p);
 /* Without key: by the pool's fallback; nothing is counted. */

@@ -5,15 +5,26 @@
 uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries)
 {
 	uint64_t by = (uint64_t)(int64_t)counted + (uint64_t)(int64_t)entries * LOAD_ENTRY;
-	uint64_t before;
+	uint64_t before = atomic_fetch_add_explicit(&e->load[id].word, by, memory_order_relaxed);
 
-	if (!by)
-		return load_word(e, id);
-	before = atomic_fetch_add_explicit(&e->load[id], by, memory_order_relaxed);
 	HF_BUG_ON((int64_t)LOAD_COUNTED(before) + counted < 0 || (int64_t)LOAD_ENTRIES(before) + entries < 0);
-	if (counted && (before & LOAD_OPEN))
-		atomic_fetch_add_explicit(&e->open_sessions, counted, memory_order_relaxed);
 	return before;
+}
+
+uint64_t ledger_sum(struct hf_engine *e, int open, int entries)
+{
+	return atomic_fetch_add_explicit(&e->sums, ((uint64_t)(int64_t)open << 32) + (uint64_t)(int64_t)entries, memory_order_relaxed);
+}
+
+/* What a change of a server's counted sessions is to m, by its load word of then. */
+static int open_part(uint64_t before, int counted) { return before & LOAD_OPEN ? counted : 0; }
+
+static void shift(struct hf_engine *e, uint16_t id, int counted, int entries)
+{
+	int open = counted || entries ? open_part(ledger_load(e, id, counted, entries), counted) : 0;
+
+	if (open)
+		ledger_sum(e, open, 0);
 }
 
 bool ledger_over(const struct hf_engine *e, const struct shard *s, const struct entry *x, uint64_t now_ms)
@@ -28,16 +39,32 @@ bool ledger_over(const struct hf_engine *e, const struct shard *s, const struct 
 
 bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x)
 {
-	bool found;
+	struct spot at = entries_seek(&s->t, fp);
 
-	*place = entries_seek(&s->t, fp, &found);
-	if (!found)
+	*place = at.place;
+	if (!at.found)
 		return false;
 	*x = entry_unpack(&s->t.at[*place]);
 	if (!ledger_over(e, s, x, now_ms))
 		return true;
 	ledger_drop(e, s, *place);
 	return false;
+}
+
+struct glimpse ledger_glance(const struct shard *s, uint64_t fp, uint64_t now_ms)
+{
+	unsigned then = spin_peek(&s->lock);
+	struct spot at = entries_seek(&s->t, fp);
+	struct glimpse g = {0, 0, 0, GLANCE_NONE};
+
+	if (at.found) {
+		struct entry x = entry_unpack(&s->t.at[at.place]);
+
+		g = (struct glimpse){x.expiry, x.server, (uint8_t)x.flags, tick_left(x.expiry, now_ms) ? GLANCE_LIVE : GLANCE_BUSY};
+	}
+	if (!spin_still(&s->lock, then))
+		g.is = GLANCE_BUSY;
+	return g;
 }
 
 /* One exception more or less in a slot, and in the shard's exact sum. */
@@ -54,12 +81,12 @@ static void except(struct hf_engine *e, struct shard *s, uint64_t fp, int by)
 static bool is_exception(const struct hf_engine *e, const struct entry *x) { return SLOT_OWNER(slot_word(e, slot_of(e, x->fp))) != x->server; }
 static int counted(const struct entry *x) { return x->flags & HF_COUNTED ? 1 : 0; }
 
-/* Room for one more, within max_entries. */
-static bool claim(struct hf_engine *e)
+/* Room for one more, within max_entries; m changes with it. */
+static bool claim(struct hf_engine *e, int open)
 {
-	if (atomic_fetch_add_explicit(&e->entries, 1, memory_order_relaxed) < e->conf.max_entries)
+	if (SUM_ENTRIES(ledger_sum(e, open, 1)) < e->conf.max_entries)
 		return true;
-	atomic_fetch_sub_explicit(&e->entries, 1, memory_order_relaxed);
+	ledger_sum(e, -open, -1);
 	return false;
 }
 
@@ -79,57 +106,86 @@ static bool evict(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t no
 	return false;
 }
 
-static bool record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct hf_lesson *from, uint64_t now_ms)
+static bool record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from)
 {
 	struct record *r;
 
 	if (e->conf.mode != HF_MODE_TABLE)
 		return true;
-	r = records_put(&s->records, fp, from->key.text);
+	r = records_put(&s->records, fp, from->text);
 	if (!r)
 		return false;
-	r->since_ms = r->seen_ms = now_ms;
+	r->since_ms = r->seen_ms = from->now_ms;
+	r->flows = from->flows;
 	r->why = (uint8_t)from->why;
 	return true;
 }
 
-bool ledger_add(struct hf_engine *e, struct shard *s, const struct entry *x, bool reserved, const struct hf_lesson *from, uint64_t now_ms)
+/* Whatever moved entries has made `place` another one. */
+static uint32_t again(const struct shard *s, uint64_t fp)
 {
-	uint32_t place;
-	bool found, room = claim(e) || (evict(e, s, x->fp, now_ms) && claim(e));
+	struct spot at = entries_seek(&s->t, fp);
 
-	if (room && record(e, s, x->fp, from, now_ms)) {
-		place = entries_seek(&s->t, x->fp, &found);
-		HF_BUG_ON(found);
-		if (entries_insert(&s->t, place, x)) {
-			ledger_load(e, x->server, reserved ? 0 : counted(x), 1);
+	HF_BUG_ON(at.found);
+	return at.place;
+}
+
+static bool insert(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x)
+{
+	uint32_t *extent = &e->head->extent[s - e->shard];
+
+	if (s->t.used >= s->t.limit && entries_grow(&s->t, extent))
+		place = again(s, x->fp);
+	while (!entries_insert(&s->t, place, x)) {
+		if (!entries_grow(&s->t, extent))
+			return false;
+		place = again(s, x->fp);
+	}
+	return true;
+}
+
+bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken, const struct birth *from)
+{
+	int open = taken == TAKEN_NOT ? open_part(ledger_load(e, x->server, counted(x), 1), counted(x)) : taken == TAKEN_OPEN;
+	bool room = claim(e, open);
+
+	if (!room && evict(e, s, x->fp, from->now_ms)) {
+		room = claim(e, open);
+		place = again(s, x->fp);
+	}
+	if (room && record(e, s, x->fp, from)) {
+		if (insert(e, s, place, x)) {
 			if (is_exception(e, x))
 				except(e, s, x->fp, 1);
 			return true;
 		}
-		records_drop(&s->records, x->fp);
+		if (e->conf.mode == HF_MODE_TABLE)
+			records_drop(&s->records, x->fp);
 	}
-	if (room)
-		atomic_fetch_sub_explicit(&e->entries, 1, memory_order_relaxed);
-	if (reserved)
-		ledger_load(e, x->server, -1, 0);
+	/* What m got with the claim goes by the load word of now, as all that is taken back. */
+	open = (room ? 0 : open) + open_part(ledger_load(e, x->server, -counted(x), -1), -counted(x));
+	if (room || open)
+		ledger_sum(e, open, room ? -1 : 0);
 	return false;
 }
 
-void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, bool reserved)
+void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken)
 {
 	struct entry old = entry_unpack(&s->t.at[place]);
-	int was = is_exception(e, &old), is = is_exception(e, x);
+	int done = taken != TAKEN_NOT, is;
 
+	entries_set(&s->t, place, x);
+	if (taken == TAKEN_OPEN)
+		ledger_sum(e, 1, 0);
 	if (old.server == x->server) {
-		ledger_load(e, x->server, counted(x) - counted(&old) - (reserved ? 1 : 0), 0);
-	} else {
-		ledger_load(e, x->server, counted(x) - (reserved ? 1 : 0), 1);
-		ledger_load(e, old.server, -counted(&old), -1);
+		shift(e, x->server, counted(x) - counted(&old) - done, -done);
+		return;
 	}
-	s->t.at[place] = entry_pack(x);
-	if (is != was)
-		except(e, s, x->fp, is - was);
+	shift(e, x->server, counted(x) - done, 1 - done);
+	shift(e, old.server, -counted(&old), -1);
+	is = is_exception(e, x) - is_exception(e, &old);
+	if (is)
+		except(e, s, x->fp, is);
 }
 
 void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place)
@@ -138,11 +194,10 @@ void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place)
 
 	if (is_exception(e, &x))
 		except(e, s, x.fp, -1);
-	ledger_load(e, x.server, -counted(&x), -1);
 	if (e->conf.mode == HF_MODE_TABLE)
 		records_drop(&s->records, x.fp);
 	entries_remove(&s->t, place);
-	atomic_fetch_sub_explicit(&e->entries, 1, memory_order_relaxed);
+	ledger_sum(e, open_part(ledger_load(e, x.server, -counted(&x), -1), -counted(&x)), -1);
 }
 
 void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
@@ -155,7 +210,7 @@ void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
 
 	spin_lock(&s->lock);
 	old = SLOT_OWNER(slot_word(e, slot));
-	for (uint32_t i = s->t.used ? entries_next(&s->t, 0, from, to) : s->t.places; i < s->t.places; i = entries_next(&s->t, i + 1, from, to)) {
+	for (uint32_t i = s->t.used ? entries_next(&s->t, 0, from, to) : UINT32_MAX; i < entries_places(&s->t); i = entries_next(&s->t, i + 1, from, to)) {
 		n += packed_server(&s->t.at[i]) != owner;
 		was += packed_server(&s->t.at[i]) != old;
 	}
@@ -172,21 +227,19 @@ static void recount_shard(struct hf_engine *e, struct shard *s)
 {
 	bool sound = true;
 
-	for (uint32_t i = 0; i < s->t.places; i++) {
-		s->t.used += !packed_empty(&s->t.at[i]);
+	for (uint32_t i = 0; i < s->t.places; i++)
 		sound &= packed_server(&s->t.at[i]) <= HF_SERVERS_MAX;
-	}
-	if (!sound || !entries_sound(&s->t)) { /* not what an engine left: nothing in it can be trusted */
+	if (!sound) { /* not what an engine left: nothing in it can be trusted */
 		memset(s->t.at, 0, s->t.places * sizeof s->t.at[0]);
 		s->t.used = 0;
 	}
-	atomic_fetch_add_explicit(&e->entries, s->t.used, memory_order_relaxed);
+	ledger_sum(e, 0, (int)s->t.used);
 	for (uint32_t i = 0; i < s->t.places; i++) {
 		struct entry x = entry_unpack(&s->t.at[i]);
 
 		if (!x.server)
 			continue;
-		ledger_load(e, x.server, counted(&x), 1);
+		ledger_load(e, x.server, counted(&x), 1); /* no server is up yet */
 		except(e, s, x.fp, 1); /* no slot has an owner yet */
 		if (x.server > last_id(e) || !e->member[x.server].used)
 			ledger_drop(e, s, i--); /* what moved up is next */

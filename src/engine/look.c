@@ -9,12 +9,11 @@ static bool peek(struct hf_engine *e, struct shard *s, uint64_t fp, struct hf_wh
 {
 	struct record *r;
 	struct entry x;
-	bool found;
-	uint32_t place = entries_seek(&s->t, fp, &found);
+	struct spot at = entries_seek(&s->t, fp);
 
-	if (!found)
+	if (!at.found)
 		return false;
-	x = entry_unpack(&s->t.at[place]);
+	x = entry_unpack(&s->t.at[at.place]);
 	if (ledger_over(e, s, &x, now_ms))
 		return false;
 	r = record_of(e, s, fp);
@@ -88,7 +87,7 @@ void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
 {
 	memset(c, 0, sizeof *c);
-	c->entries = atomic_load_explicit(&e->entries, memory_order_relaxed);
+	c->entries = SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed));
 	for (unsigned i = 0; i < e->n_shards; i++)
 		c->exceptions += atomic_load_explicit(&e->shard[i].exceptions, memory_order_relaxed);
 	for (uint16_t id = 1; id <= last_id(e); id++)

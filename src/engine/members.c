@@ -18,14 +18,14 @@ static enum hf_state state_by_marks(const struct member *m)
 /* The server's counted sessions become part of m, or leave it, at one instant for every worker. */
 static void open_load(struct hf_engine *e, uint16_t id, bool open)
 {
-	uint64_t before = open ? atomic_fetch_or_explicit(&e->load[id], LOAD_OPEN, memory_order_relaxed)
-			       : atomic_fetch_and_explicit(&e->load[id], ~LOAD_OPEN, memory_order_relaxed);
-	int64_t n = LOAD_COUNTED(before);
+	uint64_t before = open ? atomic_fetch_or_explicit(&e->load[id].word, LOAD_OPEN, memory_order_relaxed)
+			       : atomic_fetch_and_explicit(&e->load[id].word, ~LOAD_OPEN, memory_order_relaxed);
+	int n = (int)LOAD_COUNTED(before);
 
 	if (open && !(before & LOAD_OPEN))
-		atomic_fetch_add_explicit(&e->open_sessions, n, memory_order_relaxed);
+		ledger_sum(e, n, 0);
 	else if (!open && before & LOAD_OPEN)
-		atomic_fetch_sub_explicit(&e->open_sessions, n, memory_order_relaxed);
+		ledger_sum(e, -n, 0);
 }
 
 /* After any change of a member: its state, its weight, W and m, and the queue. */
@@ -93,6 +93,8 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 	struct member *m = &e->member[id];
 	bool fresh = !m->used, back = fresh || m->removed, renamed = !fresh && !hf_bytes_eq(hf_bytes_str(e->name[id]), c->name);
 
+	if (fresh)
+		atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
 	if (back) { /* what was said of the server before it was taken out is of another time */
 		m->used = true;
 		m->marks = 0;
@@ -102,6 +104,8 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 		spin_unlock(&e->turn_lock);
 		atomic_store_explicit(&m->since_ms, now_ms, memory_order_relaxed);
 	}
+	if (id > e->head->last_id) /* before its name, for who comes after a kill here */
+		e->head->last_id = id;
 	if (fresh || renamed)
 		set_name(e, id, c->name, c->was);
 	if (m->file_weight != c->weight)

@@ -15,7 +15,7 @@ static uint32_t weight_of(const struct hf_engine *e, uint16_t id) { return atomi
 static uint32_t bound_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->hot[id].max_sessions, memory_order_relaxed); }
 
 /* Eligible: up, not tried already, and below its max_sessions. */
-static bool open_to(const struct hf_engine *e, const struct place *p, uint16_t id, uint32_t sessions)
+static inline bool open_to(const struct hf_engine *e, const struct place *p, uint16_t id, uint32_t sessions)
 {
 	uint32_t bound = bound_of(e, id);
 
@@ -23,12 +23,12 @@ static bool open_to(const struct hf_engine *e, const struct place *p, uint16_t i
 }
 
 /* sessions < ceil(c (m+1) w / W), without a division. At most 2^28 * 2^10 * 2^20 and 2^14 * 2^29 * 2^8. */
-static bool under(const struct hf_engine *e, const struct scope *s, uint16_t id, uint32_t sessions)
+static inline bool under(const struct hf_engine *e, const struct scope *s, uint16_t id, uint32_t sessions)
 {
 	return !s->capped || sessions * s->total < s->limit * weight_of(e, id);
 }
 
-static bool fits(const struct hf_engine *e, const struct scope *s, uint16_t id)
+static inline bool fits(const struct hf_engine *e, const struct scope *s, uint16_t id)
 {
 	uint32_t sessions = LOAD_COUNTED(load_word(e, id));
 
@@ -39,7 +39,7 @@ static bool fits(const struct hf_engine *e, const struct scope *s, uint16_t id)
 static struct scope scope_of(const struct hf_engine *e, const struct place *p)
 {
 	uint32_t factor = atomic_load_explicit(&e->load_factor, memory_order_relaxed);
-	int64_t m = atomic_load_explicit(&e->open_sessions, memory_order_relaxed);
+	int64_t m = SUM_OPEN(atomic_load_explicit(&e->sums, memory_order_relaxed));
 	uint64_t w = atomic_load_explicit(&e->open_weight, memory_order_relaxed);
 
 	if (factor && (p->n_avoid || atomic_load_explicit(&e->limited, memory_order_relaxed))) {
@@ -58,16 +58,22 @@ static struct scope scope_of(const struct hf_engine *e, const struct place *p)
 }
 
 /* Counts the session at the server, if it still fits when counted. */
-static bool reserve(struct hf_engine *e, const struct scope *s, uint16_t id)
+static bool reserve(struct hf_engine *e, const struct scope *s, uint16_t id, enum taken *taken)
 {
-	uint32_t before;
+	uint64_t before;
+	int left;
 
+	*taken = TAKEN_NOT;
 	if (!s->p->take)
 		return true;
-	before = LOAD_COUNTED(ledger_load(e, id, 1, 0));
-	if (open_to(e, s->p, id, before) && under(e, s, id, before))
+	before = ledger_load(e, id, 1, 1);
+	if (open_to(e, s->p, id, LOAD_COUNTED(before)) && under(e, s, id, LOAD_COUNTED(before))) {
+		*taken = before & LOAD_OPEN ? TAKEN_OPEN : TAKEN;
 		return true;
-	ledger_load(e, id, -1, 0);
+	}
+	left = !!(before & LOAD_OPEN) - !!(ledger_load(e, id, -1, -1) & LOAD_OPEN);
+	if (left) /* it went up or down meanwhile, and took this one into m or out of it */
+		ledger_sum(e, left, 0);
 	return false;
 }
 
@@ -130,21 +136,22 @@ struct placed place_session(struct hf_engine *e, const struct place *p)
 	uint16_t owner = SLOT_OWNER(slot_word(e, p->slot)), id;
 	struct scope s = scope_of(e, p);
 	enum hf_why why = HF_WHY_FAILOVER;
+	enum taken taken;
 
 	if (owner != NO_OWNER) {
-		if (fits(e, &s, owner) && reserve(e, &s, owner))
-			return (struct placed){owner, HF_WHY_HOME};
+		if (fits(e, &s, owner) && reserve(e, &s, owner, &taken))
+			return (struct placed){owner, HF_WHY_HOME, taken};
 		if (state_of(e, owner) == HF_STATE_UP && !among(p->avoid, p->n_avoid, owner))
 			why = HF_WHY_SPILL;
 	}
 	for (int i = 0; i < PLACE_TRIES && (id = cheapest(e, &s)) != 0; i++)
-		if (reserve(e, &s, id))
-			return (struct placed){id, why};
+		if (reserve(e, &s, id, &taken))
+			return (struct placed){id, why, taken};
 	s.capped = false; /* other workers took the last places: over its cap is better than refused */
 	for (int i = 0; i < PLACE_TRIES && (id = least(e, p, p->slot)) != 0; i++)
-		if (reserve(e, &s, id))
-			return (struct placed){id, id == owner ? HF_WHY_HOME : why};
-	return (struct placed){0, HF_WHY_NONE};
+		if (reserve(e, &s, id, &taken))
+			return (struct placed){id, id == owner ? HF_WHY_HOME : why, taken};
+	return (struct placed){0, HF_WHY_NONE, TAKEN_NOT};
 }
 
 /* Smooth weighted turns: each eligible server gains its weight, the richest goes and pays all of it. Equal weights alternate strictly. */
@@ -185,7 +192,7 @@ struct placed place_fallback(struct hf_engine *e, const uint16_t *avoid, unsigne
 	default:
 		id = least(e, &p, atomic_fetch_add_explicit(&e->turns, 1, memory_order_relaxed));
 	}
-	return (struct placed){id, id ? HF_WHY_FALLBACK : HF_WHY_NONE};
+	return (struct placed){id, id ? HF_WHY_FALLBACK : HF_WHY_NONE, TAKEN_NOT};
 }
 
 uint32_t place_cap(const struct hf_engine *e, uint16_t id)

@@ -1,6 +1,7 @@
 /* Records of a table's entries; see records.h. Chains by fingerprint; it must not know entries or servers. */
 #include "records.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 static struct record **chain(const struct records *t, uint64_t fp) { return &t->bucket[fp & (t->n_buckets - 1)]; }
@@ -36,14 +37,12 @@ static void grow(struct records *t)
 
 struct record *records_put(struct records *t, uint64_t fp, struct hf_bytes text)
 {
-	struct record *r = records_find(t, fp);
+	struct record *r;
 
-	if (r)
-		return r;
 	text = hf_bytes_sub(text, 0, RECORD_TEXT_MAX);
 	if (t->used >= t->n_buckets)
 		grow(t);
-	r = t->n_buckets ? calloc(1, sizeof *r + text.n) : NULL;
+	r = t->n_buckets ? calloc(1, offsetof(struct record, text) + text.n) : NULL;
 	if (!r)
 		return NULL;
 	r->fp = fp;

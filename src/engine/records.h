@@ -12,7 +12,7 @@ struct record {
 	uint64_t fp, since_ms, seen_ms;
 	uint32_t flows;
 	uint8_t why, text_n;
-	uint8_t text[];
+	uint8_t text[]; /* allocated to its length, so that a short key costs little */
 };
 
 struct records {
@@ -21,7 +21,7 @@ struct records {
 };
 
 struct record *records_find(const struct records *t, uint64_t fp);
-/* A new record, or the one that is there; NULL: no memory. */
+/* A new record for a fingerprint that has none; NULL: no memory. */
 struct record *records_put(struct records *t, uint64_t fp, struct hf_bytes text);
 void records_drop(struct records *t, uint64_t fp);
 void records_fini(struct records *t);

@@ -175,7 +175,7 @@ __attribute__((unused)) static void farm_check(struct farm *f)
 			w += e->hot[id].weight;
 		}
 	}
-	assert_int_equal(e->open_sessions, m);
+	assert_int_equal(SUM_OPEN(e->sums), m);
 	assert_int_equal(e->open_weight, w);
 	assert_int_equal(farm_counts(f).exceptions, exceptions);
 	assert_int_equal(farm_counts(f).entries, entries);
