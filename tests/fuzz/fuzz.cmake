@@ -7,7 +7,14 @@ set(hf_fuzz_targets
   "json      hf_base"
   "sip_scan  hf_sip hf_base"
   "sip_forms hf_sip hf_base"
+  "sip_stream hf_sip hf_base"
+  "sip_osip  hf_sip hf_base"
+  "sip_edit  hf_sip hf_base"
+  "sip_answer hf_sip hf_base"
   "x224      hf_rdp hf_base"
+  "rdp_token hf_rdp hf_base"
+  "rdp_step  hf_rdp hf_base"
+  "proxy     hf_net hf_base"
 )
 
 foreach(row ${hf_fuzz_targets})
@@ -17,7 +24,8 @@ foreach(row ${hf_fuzz_targets})
     continue()
   endif()
   add_executable(fuzz_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
-  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/app ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp)
+  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/app ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp
+                             ${CMAKE_SOURCE_DIR}/src/net)
   target_link_libraries(fuzz_${name} PRIVATE ${words})
   if(HF_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
