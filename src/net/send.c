@@ -77,11 +77,11 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 	}
 }
 
-/* Our own answers to one source, a second. A place stands for all sources that meet in it; a member is never refused. */
-static bool may_answer(struct parcel *p)
+/* Our own answers to one address, a second. A place stands for all addresses that meet in it; a member is never refused. */
+static bool may_answer(struct parcel *p, const struct hf_addr *to)
 {
 	uint64_t rate = p->service->conf->answer_rate;
-	struct answers *a = &p->w->answers[hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source)) % ANSWER_PLACES];
+	struct answers *a = &p->w->answers[hf_sip13(p->w->net->site.hash_key, hf_addr_ip(to)) % ANSWER_PLACES];
 
 	if (!rate || p->ev.from_servers)
 		return true;
@@ -90,9 +90,17 @@ static bool may_answer(struct parcel *p)
 	return a->n++ < rate;
 }
 
+/* The front's own words, and not a message that is passed on. */
+static bool is_answer(const struct parcel *p, const struct hf_send *s)
+{
+	uintptr_t at = (uintptr_t)s->base.p, from = (uintptr_t)p->ev.bytes.p;
+
+	return s->base.p && (at < from || at >= from + p->ev.bytes.n);
+}
+
 static void send_source(struct parcel *p, const struct hf_send *s)
 {
-	if (!p->flow && !may_answer(p))
+	if (!p->flow && !may_answer(p, &p->ev.source))
 		parcel_count(p, HF_R_ANSWER_LIMIT);
 	else if (!p->flow)
 		send_from(p, p->ev.listener, &p->ev.source, &p->ev.local, s);
@@ -109,7 +117,9 @@ static void send_return(struct parcel *p, const struct hf_send *s)
 
 	if (s->flow.generation && send_flow(p, s))
 		return;
-	if (!hf_transport_is_stream(s->transport))
+	if (!hf_transport_is_stream(s->transport) && is_answer(p, s) && !may_answer(p, &s->addr))
+		parcel_count(p, HF_R_ANSWER_LIMIT);
+	else if (!hf_transport_is_stream(s->transport))
 		send_from(p, l, &s->addr, s->local.family ? &s->local : NULL, s);
 	else if (s->addr.port)
 		send_link(p, l, &to, s);
