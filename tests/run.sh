@@ -179,7 +179,7 @@ do_clang() { build clang all -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-Werror; }
 do_asan() {
 	build asan all -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=address,undefined || return
 	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 ctests asan
-	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 scenarios asan "$jobs" start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals rdp_users rdp_refusals
+	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 scenarios asan "$jobs" start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals sip_cases sip_transports rdp_users rdp_refusals rdp_cases
 }
 
 # The programs whose name says that they run threads, and the gateway itself under calls and desktops.
