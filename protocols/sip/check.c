@@ -46,7 +46,7 @@ static bool loops(struct sip_step *s)
 /* sips: must not go over an unprotected hop (RFC 3261 26.2.2), and this gateway has no other. tel: and urn: are the servers' to judge. */
 static bool bad_scheme(struct sip_step *s)
 {
-	const struct sip_uri *u = &s->p->msg.uri;
+	const struct sip_uri *u = s->p->strict ? &s->p->msg.route_last.uri : &s->p->msg.uri; /* what the Request-URI will be */
 
 	return !u->sip && !hf_bytes_ieq(u->scheme, HF_LIT("tel")) && !hf_bytes_ieq(u->scheme, HF_LIT("urn"));
 }

@@ -2,11 +2,12 @@
  * not judge a Contact (16.3; RFC 4475 3.1.2.13). Called by the scanner for each such line. */
 #include "scan_in.h"
 
+/* It may become the Request-URI, and has no headers either (RFC 3261 19.1.1). */
 static bool route_uri(struct hf_bytes value, struct sip_uri *out)
 {
 	struct hf_bytes uri, params;
 
-	return sip_addr_split(value, &uri, &params) && sip_uri_read(uri, out);
+	return sip_addr_split(value, &uri, &params) && sip_uri_read(uri, out) && !((out->sip || out->sips) && out->headers.n);
 }
 
 /* Keeps one value; prev is the value before it on the same line, whose cut now ends where this one begins. */

@@ -77,15 +77,15 @@ static void goes_home(const struct hf_event *came, const struct bench_end *e)
 /* The magic says nothing, and is taken as it should be. */
 static struct hf_bytes behind_magic(struct hf_bytes branch) { return hf_bytes_sub(branch, sizeof SIP_MAGIC - 1, branch.n); }
 
-static void as_made(const struct sip_msg *m, struct hf_bytes via, struct hf_bytes sent)
+static void as_made(const struct sip_msg *m, struct hf_bytes via, const struct bench_end *e)
 {
 	struct sip_msg o;
 
 	MUST(m->fault == SIP_GOOD && m->response && m->n_vias >= 2);
 	MUST(hf_bytes_ieq(m->via[0].hf, value(via, HF_LIT("hf"))));
 	MUST(m->via[0].branch.n == SIP_BRANCH_LEN && hf_bytes_ieq(behind_magic(m->via[0].branch), behind_magic(value(via, HF_LIT("branch")))));
-	bench_one_piece_less(m, sent);
-	scan(sent, false, 1, &o); /* the second Via was not judged while it was the second */
+	bench_one_piece_less(m, e);
+	scan(e->sent, false, 1, &o); /* the second Via was not judged while it was the second */
 	MUST((o.fault == SIP_GOOD || !strncmp(o.why, "Via", 3)) && o.n_vias == m->n_vias - 1 && hf_bytes_eq(o.call_id, m->call_id));
 }
 
@@ -128,6 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	goes_home(&came, &e);
-	as_made(&m, via, e.sent);
+	as_made(&m, via, &e);
 	return 0;
 }

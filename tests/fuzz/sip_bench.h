@@ -190,16 +190,17 @@ static inline struct bench_end bench_run(struct bench *b, struct hf_event *ev)
 	return e;
 }
 
-/* What went out for a response is what came without one piece, in which our Via stood, and perhaps with a length that a stream needs. */
-static inline void bench_one_piece_less(const struct sip_msg *m, struct hf_bytes out)
+/* What went out for a response is what came without one piece, in which our Via stood, and with the length that a stream needs. */
+static inline void bench_one_piece_less(const struct sip_msg *m, const struct bench_end *e)
 {
 	static uint8_t plain[1 << 18];
 	size_t head = 0, tail = 0, least, body = m->raw.n - m->body;
 	struct hf_writer line = hf_writer_on(plain, 64), w;
-	struct hf_bytes in = m->raw;
+	struct hf_bytes in = m->raw, out = e->sent;
 
 	hf_w_printf(&line, "Content-Length: %zu\r\n", body);
-	if (!m->has_content_length && out.n > body + 2 + line.n && !memcmp(out.p + out.n - body - 2 - line.n, plain, line.n)) {
+	if (!m->has_content_length && hf_transport_is_stream(e->send.transport)) {
+		MUST(out.n > body + 2 + line.n && !memcmp(out.p + out.n - body - 2 - line.n, plain, line.n));
 		w = hf_writer_on(plain, sizeof plain);
 		hf_w_bytes(&w, hf_bytes_sub(out, 0, out.n - body - 2 - line.n));
 		hf_w_bytes(&w, hf_bytes_sub(out, out.n - body - 2, out.n));

@@ -406,7 +406,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!forwarded)
 		answer(&ev, &e, &m);
 	else if (m.response)
-		bench_one_piece_less(&m, e.sent);
+		bench_one_piece_less(&m, &e);
 	else
 		request(&ev, &e, &m);
 	return 0;
