@@ -76,11 +76,37 @@ void confcheck_fronts(struct load *l, struct finding_to *to)
 	}
 }
 
+/* Parcels to a server leave by a listener: a datagram through its socket; over a stream it says where answers are taken. */
+static bool has_way(const struct hf_conf_service *v, const struct hf_conf_server *s)
+{
+	for (unsigned i = 0; i < v->n_listens; i++) {
+		const struct hf_conf_listen *l = &v->listens[i];
+
+		if (l->addr.family == s->addr.family && (l->transport == s->transport || hf_transport_is_stream(s->transport)))
+			return true;
+	}
+	return false;
+}
+
+static void check_ways(const struct hf_conf_service *v, struct finding_to *to)
+{
+	for (unsigned i = 0; v->pool && v->n_listens && i < v->pool->n_servers; i++) {
+		const struct hf_conf_server *s = &v->pool->servers[i];
+
+		if (!has_way(v, s))
+			finding_error(to, s->line, "server %s: nothing of [service %s] can send to it: add a listen = %s://... of IPv%u", s->name, v->name,
+				hf_transport_is_stream(s->transport) ? "udp" : hf_transport_name(s->transport), s->addr.family);
+	}
+}
+
 void confcheck_whole(struct load *l, struct finding_to *to)
 {
 	unsigned line = l->gateway ? l->gateway->line : 1;
 
 	endpoint_check_listens(l->services, l->conf.n_services, to);
+	for (unsigned i = 0; i < l->conf.n_services; i++)
+		if (l->services[i].front && (l->services[i].front->datagrams || l->services[i].front->framed))
+			check_ways(&l->services[i], to);
 	if (!l->conf.n_services)
 		finding_error(to, 1, "there is no [service NAME]: nothing to do");
 	if (!l->conf.gateway.cluster_secret_file.n)

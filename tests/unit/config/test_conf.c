@@ -13,13 +13,13 @@ static void test_servers(void **state)
 	const struct hf_conf_server *s;
 
 	(void)state;
-	accepts(GOOD_SERVICE "[pool pbx]\nserver = a 192.0.2.11\nserver = b TCP://192.0.2.11:9 weight=0 max-sessions=5 was=old\n"
+	accepts(GOOD_SERVICE "listen = udp://[2001:db8::9]\n[pool pbx]\nserver = a 192.0.2.11\nserver = b TCP://192.0.2.11:9 weight=0 max-sessions=5 was=old\n"
 		"server = c tls://[2001:db8::1]:7001 weight=256\nserver = d 2001:db8::2\nserver = e udp://[::ffff:192.0.2.9]:8\n");
 	s = conf->pools[0].servers;
 	assert_int_equal(conf->pools[0].n_servers, 5);
 	assert_true(s[0].transport == HF_UDP && s[0].addr.port == 7000 && s[0].weight == 100 && s[0].max_sessions == 0);
 	assert_true(s[1].transport == HF_TCP && s[1].addr.port == 9 && s[1].weight == 0 && s[1].max_sessions == 5 && !strcmp(s[1].was, "old"));
-	assert_true(s[2].transport == HF_TLS && s[2].addr.family == 6 && s[2].addr.port == 7001 && s[2].weight == 256 && s[2].line == 8);
+	assert_true(s[2].transport == HF_TLS && s[2].addr.family == 6 && s[2].addr.port == 7001 && s[2].weight == 256 && s[2].line == 9);
 	assert_true(s[3].addr.family == 6 && s[3].addr.port == 7000);
 	assert_true(s[4].addr.family == 4 && s[4].addr.port == 8);
 }
@@ -53,6 +53,8 @@ static void test_servers_refused(void **state)
 		{"server = z [::ffff:192.0.2.11]", "the address is that of a in line 6"},
 		{"server = a 192.0.2.12", "the name stands in line 6 already"},
 		{"server = -z 192.0.2.12", "a letter or digit first"},
+		{"server = z 2001:db8::12", "nothing of [service calls] can send to it: add a listen = udp://... of IPv6"},
+		{"server = z tcp://[2001:db8::12]:9", "nothing of [service calls] can send to it: add a listen = udp://... of IPv6"},
 	};
 	char text[400];
 
