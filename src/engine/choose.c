@@ -155,7 +155,8 @@ static void answer_known(const struct hf_question *q, uint16_t server, struct hf
 
 /* Most questions change nothing: a session is touched whose life has hardly begun, or an answer is all that is asked for. They take no lock.
  * False: it is decided under the lock. */
-static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a,
+			    uint64_t now_ms)
 {
 	struct glimpse g;
 
@@ -216,12 +217,14 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 	a->full = !make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
 }
 
-static void choose_locked(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+/* Apart, so that who needs no lock pays nothing for what it keeps on the stack. */
+__attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond,
+						    struct hf_answer *a, uint64_t now_ms)
 {
 	struct entry x;
 	uint32_t place;
 
-	spin_lock(&s->lock);
+	shard_lock(e, s, q->key.fp);
 	if (ledger_find(e, s, q->key.fp, now_ms, &place, &x))
 		choose_known(e, s, place, &x, q, bond, a, now_ms);
 	else
@@ -283,7 +286,7 @@ enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint
 	if (!l->key.fp || e->conf.mode == HF_MODE_NONE)
 		return HF_ENOENT;
 	s = shard_of(e, l->key.fp);
-	spin_lock(&s->lock);
+	shard_lock(e, s, l->key.fp);
 	err = learn_locked(e, s, l, now_ms);
 	spin_unlock(&s->lock);
 	return err;

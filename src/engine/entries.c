@@ -125,33 +125,6 @@ bool entries_grow(struct entries *t, uint32_t *extent)
 	return true;
 }
 
-/* Whether the place holds a fingerprint whose upper 32 bits are below `hi`. */
-static inline uint32_t below(const struct packed *p, uint32_t hi)
-{
-	return (uint32_t)(word_of(&p->hi) < hi) & (uint32_t)(word_of(&p->rest) > TICK_MASK);
-}
-
-/* Four places at once and without a branch, as a guess at each of them would be wrong too often: what stands behind an empty place or behind
- * a greater fingerprint is greater itself, so that the sum is how far to go. */
-struct spot entries_seek(const struct entries *t, uint64_t fp)
-{
-	uint32_t i = entries_home(t, fp), places = entries_places(t), hi = (uint32_t)(fp >> 28), n = 4;
-	uint64_t here = 0;
-
-	while (n == 4 && i + 4 <= places) {
-		const struct packed *p = &t->at[i];
-
-		n = below(p, hi) + below(p + 1, hi) + below(p + 2, hi) + below(p + 3, hi);
-		i += n;
-	}
-	for (; i < places && !packed_empty(&t->at[i]); i++) { /* equal upper bits, or the table's last three */
-		here = packed_fp(&t->at[i]);
-		if (here >= fp)
-			break;
-	}
-	return (struct spot){i, here == fp};
-}
-
 bool entries_insert(struct entries *t, uint32_t place, const struct entry *x)
 {
 	uint32_t end = place, places = entries_places(t);

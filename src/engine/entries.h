@@ -99,6 +99,39 @@ static inline uint32_t tick_left(uint32_t expiry, uint64_t now_ms)
 	return left > LIFE_MAX ? 0 : left;
 }
 
+/* Whether the place holds a fingerprint whose upper 32 bits are below `hi`. */
+static inline uint32_t below(const struct packed *p, uint32_t hi)
+{
+	return (uint32_t)(word_of(&p->hi) < hi) & (uint32_t)(word_of(&p->rest) > TICK_MASK);
+}
+
+struct spot {
+	uint32_t place;
+	bool found;
+};
+
+/* The place of fp, or the place where it would go. Without the lock: any answer, but no crash, and right if nobody wrote meanwhile.
+ * Four places at once and without a branch, as a guess at each of them would be wrong too often: what stands behind an empty place or behind
+ * a greater fingerprint is greater itself, so that the sum is how far to go. */
+static inline struct spot entries_seek(const struct entries *t, uint64_t fp)
+{
+	uint32_t i = entries_home(t, fp), places = entries_places(t), hi = (uint32_t)(fp >> 28), n = 4;
+	uint64_t here = 0;
+
+	while (n == 4 && i + 4 <= places) {
+		const struct packed *p = &t->at[i];
+
+		n = below(p, hi) + below(p + 1, hi) + below(p + 2, hi) + below(p + 3, hi);
+		i += n;
+	}
+	for (; i < places && !packed_empty(&t->at[i]); i++) { /* equal upper bits, or the table's last three */
+		here = packed_fp(&t->at[i]);
+		if (here >= fp)
+			break;
+	}
+	return (struct spot){i, here == fp};
+}
+
 /* An empty table over memory of `whole` homes and the slack, or what a former one left there with `extent` homes: then mended, or cleared
  * where it is nothing that a table leaves. */
 void entries_open(struct entries *t, struct packed *at, uint32_t whole, uint8_t skip, uint32_t *extent);
@@ -106,12 +139,6 @@ void entries_open(struct entries *t, struct packed *at, uint32_t whole, uint8_t 
 bool entries_grow(struct entries *t, uint32_t *extent);
 /* Other values for the entry at place, of the same fingerprint. */
 void entries_set(struct entries *t, uint32_t place, const struct entry *x);
-/* The place of fp, or the place where it would go. Without the lock: any answer, but no crash, and right if nobody wrote meanwhile. */
-struct spot {
-	uint32_t place;
-	bool found;
-};
-struct spot entries_seek(const struct entries *t, uint64_t fp);
 /* At the place that seek gave for a fingerprint that is not there. False: the run has no room to grow. */
 bool entries_insert(struct entries *t, uint32_t place, const struct entry *x) HF_MUST_USE;
 void entries_remove(struct entries *t, uint32_t place);

@@ -125,6 +125,14 @@ static inline enum hf_state state_of(const struct hf_engine *e, uint16_t id)
 static inline uint16_t last_id(const struct hf_engine *e) { return (uint16_t)atomic_load_explicit(&e->last_id, memory_order_acquire); }
 static inline bool serves(const struct hf_engine *e, uint16_t id) { return id && id <= last_id(e) && state_of(e, id) != HF_STATE_OFF; }
 
+/* The shard's lock for a question about fp. What will be read under it is fetched while the lock is taken. */
+static inline void shard_lock(const struct hf_engine *e, struct shard *s, uint64_t fp)
+{
+	__builtin_prefetch(&s->t.at[entries_home(&s->t, fp)]);
+	__builtin_prefetch(&e->slot[slot_of(e, fp)]);
+	spin_lock(&s->lock);
+}
+
 static inline bool among(const uint16_t *ids, unsigned n, uint16_t id)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -159,13 +167,27 @@ uint64_t ledger_sum(struct hf_engine *e, int open, int entries);
 bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x);
 /* As find, for who does not hold the lock and wants to change nothing. BUSY: only the lock can tell. */
 enum glance { GLANCE_NONE, GLANCE_LIVE, GLANCE_BUSY };
-struct glimpse { /* fits two registers */
+struct glimpse {
 	uint32_t expiry;
 	uint16_t server;
 	uint8_t flags;
 	enum glance is;
 };
-struct glimpse ledger_glance(const struct shard *s, uint64_t fp, uint64_t now_ms);
+static inline struct glimpse ledger_glance(const struct shard *s, uint64_t fp, uint64_t now_ms)
+{
+	unsigned then = spin_peek(&s->lock);
+	struct spot at = entries_seek(&s->t, fp);
+	struct glimpse g = {0, 0, 0, GLANCE_NONE};
+
+	if (at.found) {
+		struct entry x = entry_unpack(&s->t.at[at.place]);
+
+		g = (struct glimpse){x.expiry, x.server, (uint8_t)x.flags, tick_left(x.expiry, now_ms) ? GLANCE_LIVE : GLANCE_BUSY};
+	}
+	if (!spin_still(&s->lock, then))
+		g.is = GLANCE_BUSY;
+	return g;
+}
 /* A new entry, at the place that find gave. False: no room, and what was taken is given back. */
 bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken, const struct birth *from);
 /* Writes `x` over the entry at place, of the same fingerprint. */

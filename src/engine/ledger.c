@@ -51,22 +51,6 @@ bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now
 	return false;
 }
 
-struct glimpse ledger_glance(const struct shard *s, uint64_t fp, uint64_t now_ms)
-{
-	unsigned then = spin_peek(&s->lock);
-	struct spot at = entries_seek(&s->t, fp);
-	struct glimpse g = {0, 0, 0, GLANCE_NONE};
-
-	if (at.found) {
-		struct entry x = entry_unpack(&s->t.at[at.place]);
-
-		g = (struct glimpse){x.expiry, x.server, (uint8_t)x.flags, tick_left(x.expiry, now_ms) ? GLANCE_LIVE : GLANCE_BUSY};
-	}
-	if (!spin_still(&s->lock, then))
-		g.is = GLANCE_BUSY;
-	return g;
-}
-
 /* One exception more or less in a slot, and in the shard's exact sum. */
 static void except(struct hf_engine *e, struct shard *s, uint64_t fp, int by)
 {
