@@ -41,7 +41,12 @@ bool hf_bytes_ieq(struct hf_bytes a, struct hf_bytes b);
 bool hf_bytes_starts(struct hf_bytes a, struct hf_bytes b);
 bool hf_bytes_istarts(struct hf_bytes a, struct hf_bytes b);
 /* Index of the first octet c, or b.n. */
-size_t hf_bytes_find(struct hf_bytes b, uint8_t c);
+static inline size_t hf_bytes_find(struct hf_bytes b, uint8_t c)
+{
+	const uint8_t *q = b.n ? (const uint8_t *)memchr(b.p, c, b.n) : NULL;
+
+	return q ? (size_t)(q - b.p) : b.n;
+}
 /* Without blanks and tabs at both ends. */
 struct hf_bytes hf_bytes_trim(struct hf_bytes b);
 /* Total order by octets, a prefix before the longer one: <0, 0, >0. */

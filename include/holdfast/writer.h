@@ -14,13 +14,47 @@ struct hf_writer {
 static inline struct hf_writer hf_writer_on(void *p, size_t cap) { return (struct hf_writer){p, 0, cap, false}; }
 static inline struct hf_bytes hf_writer_view(const struct hf_writer *w) { return (struct hf_bytes){w->p, w->n}; }
 
-void hf_w_bytes(struct hf_writer *w, struct hf_bytes b);
+/* Room for n octets, to be filled by the caller; NULL: there is none. Inlined with what follows: the size is a constant as a rule. */
+static inline uint8_t *hf_w_room(struct hf_writer *w, size_t n)
+{
+	if (w->full || n > w->cap - w->n) {
+		w->full = true;
+		return NULL;
+	}
+	w->n += n;
+	return w->p + (w->n - n);
+}
 void hf_w_mem(struct hf_writer *w, const void *p, size_t n);
-void hf_w_str(struct hf_writer *w, const char *s);
-void hf_w_u8(struct hf_writer *w, uint8_t v);
-void hf_w_u16(struct hf_writer *w, uint16_t v); /* big-endian, as all of these */
-void hf_w_u32(struct hf_writer *w, uint32_t v);
-void hf_w_u64(struct hf_writer *w, uint64_t v);
+static inline void hf_w_bytes(struct hf_writer *w, struct hf_bytes b) { hf_w_mem(w, b.p, b.n); }
+static inline void hf_w_str(struct hf_writer *w, const char *s) { hf_w_mem(w, s, strlen(s)); }
+static inline void hf_w_u8(struct hf_writer *w, uint8_t v)
+{
+	uint8_t *p = hf_w_room(w, 1);
+
+	if (p)
+		*p = v;
+}
+static inline void hf_w_u16(struct hf_writer *w, uint16_t v) /* big-endian, as all of these */
+{
+	uint8_t *p = hf_w_room(w, 2);
+
+	if (p)
+		hf_put16(p, v);
+}
+static inline void hf_w_u32(struct hf_writer *w, uint32_t v)
+{
+	uint8_t *p = hf_w_room(w, 4);
+
+	if (p)
+		hf_put32(p, v);
+}
+static inline void hf_w_u64(struct hf_writer *w, uint64_t v)
+{
+	uint8_t *p = hf_w_room(w, 8);
+
+	if (p)
+		hf_put64(p, v);
+}
 void hf_w_dec(struct hf_writer *w, uint64_t v);
 void hf_w_hex(struct hf_writer *w, struct hf_bytes b); /* lower case */
 void hf_w_printf(struct hf_writer *w, const char *fmt, ...) HF_PRINTF(2, 3);

@@ -3,23 +3,9 @@
 
 /* ---- hashing ---- */
 
-void sip_mix_init(struct sip_mix *m, const uint8_t key[16], int c, int d)
+/* There is no room for b: from here on all goes through the hash. */
+void sip_mix_spill(struct sip_mix *m, struct hf_bytes b)
 {
-	m->n = 0;
-	m->spilt = false;
-	m->key = key;
-	m->c = c;
-	m->d = d;
-}
-
-void sip_mix_add(struct sip_mix *m, struct hf_bytes b)
-{
-	if (!m->spilt && b.n <= sizeof m->buf - m->n) {
-		if (b.n)
-			memcpy(m->buf + m->n, b.p, b.n);
-		m->n += b.n;
-		return;
-	}
 	if (!m->spilt) {
 		m->spilt = true;
 		hf_sip_init(&m->s, m->key, m->c, m->d);

@@ -19,8 +19,26 @@ struct sip_mix {
 	struct hf_sip s;
 };
 
-void sip_mix_init(struct sip_mix *m, const uint8_t key[16], int c, int d);
-void sip_mix_add(struct sip_mix *m, struct hf_bytes b);
+static inline void sip_mix_init(struct sip_mix *m, const uint8_t key[16], int c, int d)
+{
+	m->n = 0;
+	m->spilt = false;
+	m->key = key;
+	m->c = c;
+	m->d = d;
+}
+void sip_mix_spill(struct sip_mix *m, struct hf_bytes b);
+/* Inlined for the labels, whose sizes are constants. */
+static inline void sip_mix_add(struct sip_mix *m, struct hf_bytes b)
+{
+	if (m->spilt || b.n > sizeof m->buf - m->n) {
+		sip_mix_spill(m, b);
+		return;
+	}
+	if (b.n)
+		memcpy(m->buf + m->n, b.p, b.n);
+	m->n += b.n;
+}
 void sip_mix_lp(struct sip_mix *m, struct hf_bytes b);
 uint64_t sip_mix_end(struct sip_mix *m);
 

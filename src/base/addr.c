@@ -41,25 +41,52 @@ void hf_addr_unmap(struct hf_addr *a)
 	a->scope = 0;
 }
 
-enum hf_err hf_addr_read_ip(struct hf_bytes text, struct hf_addr *out)
+/* Four decimal numbers below 256 without leading zeros, as inet_pton has them; it is read here because every message has some. */
+static bool read_ip4(struct hf_bytes text, uint8_t ip[4])
+{
+	size_t i = 0;
+
+	for (int part = 0; part < 4; part++) {
+		size_t from = i;
+		unsigned v = 0, d;
+
+		for (; i < text.n && i - from < 3 && (d = text.p[i] - (unsigned)'0') <= 9; i++)
+			v = v * 10 + d;
+		if (i == from || v > 255 || (text.p[from] == '0' && i - from > 1))
+			return false;
+		ip[part] = (uint8_t)v;
+		if (part < 3 && (i == text.n || text.p[i++] != '.'))
+			return false;
+	}
+	return i == text.n;
+}
+
+static bool read_ip6(struct hf_bytes text, uint8_t ip[16])
 {
 	char t[INET6_ADDRSTRLEN + 1];
-	struct hf_addr a = {0};
+
+	if (text.n >= sizeof t || hf_bytes_find(text, ':') == text.n || hf_bytes_find(text, 0) < text.n)
+		return false;
+	memcpy(t, text.p, text.n);
+	t[text.n] = 0;
+	return inet_pton(AF_INET6, t, ip) == 1;
+}
+
+enum hf_err hf_addr_read_ip(struct hf_bytes text, struct hf_addr *out)
+{
+	struct hf_addr a = {.port = out->port};
 	bool bracket = text.n >= 2 && text.p[0] == '[' && text.p[text.n - 1] == ']';
 
 	if (bracket)
 		text = hf_bytes_sub(text, 1, text.n - 2);
-	if (text.n == 0 || text.n >= sizeof t || hf_bytes_find(text, 0) < text.n)
-		return HF_EINVAL;
-	memcpy(t, text.p, text.n);
-	t[text.n] = 0;
-	if (!bracket && inet_pton(AF_INET, t, a.ip) == 1)
+	if (!bracket && read_ip4(text, a.ip)) {
 		a.family = 4;
-	else if (inet_pton(AF_INET6, t, a.ip) == 1)
+	} else {
+		memset(a.ip, 0, 4);
+		if (!read_ip6(text, a.ip))
+			return HF_EINVAL;
 		a.family = 6;
-	else
-		return HF_EINVAL;
-	a.port = out->port;
+	}
 	*out = a;
 	return HF_OK;
 }

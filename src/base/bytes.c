@@ -16,16 +16,9 @@ bool hf_bytes_istarts(struct hf_bytes a, struct hf_bytes b)
 	if (a.n < b.n)
 		return false;
 	for (size_t i = 0; i < b.n; i++)
-		if (hf_lower(a.p[i]) != hf_lower(b.p[i]))
+		if (a.p[i] != b.p[i] && hf_lower(a.p[i]) != hf_lower(b.p[i]))
 			return false;
 	return true;
-}
-
-size_t hf_bytes_find(struct hf_bytes b, uint8_t c)
-{
-	const uint8_t *q = b.n ? memchr(b.p, c, b.n) : NULL;
-
-	return q ? (size_t)(q - b.p) : b.n;
 }
 
 static bool blank(uint8_t c) { return c == ' ' || c == '\t'; }
@@ -60,17 +53,16 @@ bool hf_bytes_same_secret(struct hf_bytes a, struct hf_bytes b)
 	return d == 0;
 }
 
-enum hf_err hf_read_uint(struct hf_bytes b, uint64_t max, uint64_t *out)
+/* Digits that 64 bits may not hold: leading zeros, or a number too large. */
+static enum hf_err read_long(struct hf_bytes b, uint64_t max, uint64_t *out)
 {
 	uint64_t v = 0;
 	bool over = false;
 
-	if (b.n == 0)
-		return HF_EINVAL;
 	for (size_t i = 0; i < b.n; i++) {
 		uint64_t d = (uint64_t)b.p[i] - '0';
 
-		if (b.p[i] < '0' || b.p[i] > '9')
+		if (d > 9)
 			return HF_EINVAL;
 		if (!over && (v > max / 10 || v * 10 > max - d || d > max))
 			over = true; /* go on: a later octet may still be no digit */
@@ -78,6 +70,28 @@ enum hf_err hf_read_uint(struct hf_bytes b, uint64_t max, uint64_t *out)
 			v = v * 10 + d;
 	}
 	if (over)
+		return HF_ERANGE;
+	*out = v;
+	return HF_OK;
+}
+
+enum hf_err hf_read_uint(struct hf_bytes b, uint64_t max, uint64_t *out)
+{
+	enum { FIT = 19 }; /* digits that 64 bits always hold */
+	uint64_t v = 0;
+
+	if (b.n == 0)
+		return HF_EINVAL;
+	if (b.n > FIT)
+		return read_long(b, max, out);
+	for (size_t i = 0; i < b.n; i++) {
+		uint64_t d = (uint64_t)b.p[i] - '0';
+
+		if (d > 9)
+			return HF_EINVAL;
+		v = v * 10 + d;
+	}
+	if (v > max)
 		return HF_ERANGE;
 	*out = v;
 	return HF_OK;

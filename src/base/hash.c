@@ -64,13 +64,17 @@ static inline uint64_t tail_of(const uint8_t *p, size_t n)
 
 static inline uint64_t sip(const uint8_t key[16], struct hf_bytes b, int c, int d)
 {
-	uint64_t v[4];
-	size_t i = 0;
+	uint64_t v[4], last = (uint64_t)b.n << 56;
+	size_t i = 0, rest = b.n & 7;
 
 	start(v, key);
 	for (; b.n - i >= 8; i += 8)
 		word(v, get64le(b.p + i), c);
-	return finish(v, (b.n == i ? 0 : tail_of(b.p + i, b.n - i)) | (uint64_t)b.n << 56, c, d);
+	if (rest && i) /* the last eight octets hold them, on top */
+		last |= get64le(b.p + b.n - 8) >> (64 - 8 * rest);
+	else if (rest)
+		last |= tail_of(b.p, rest);
+	return finish(v, last, c, d);
 }
 
 uint64_t hf_sip13(const uint8_t key[16], struct hf_bytes b) { return sip(key, b, 1, 3); }

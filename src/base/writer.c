@@ -4,46 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char b32[] = "0123456789abcdefghijklmnopqrstuv";
 static const char hex[] = "0123456789abcdef";
 
 void hf_w_mem(struct hf_writer *w, const void *p, size_t n)
 {
-	if (w->full || n > w->cap - w->n) {
-		w->full = true;
-		return;
-	}
-	if (n)
-		memcpy(w->p + w->n, p, n);
-	w->n += n;
-}
+	uint8_t *to = n ? hf_w_room(w, n) : NULL;
 
-void hf_w_bytes(struct hf_writer *w, struct hf_bytes b) { hf_w_mem(w, b.p, b.n); }
-void hf_w_str(struct hf_writer *w, const char *s) { hf_w_mem(w, s, strlen(s)); }
-void hf_w_u8(struct hf_writer *w, uint8_t v) { hf_w_mem(w, &v, 1); }
-
-void hf_w_u16(struct hf_writer *w, uint16_t v)
-{
-	uint8_t b[2];
-
-	hf_put16(b, v);
-	hf_w_mem(w, b, 2);
-}
-
-void hf_w_u32(struct hf_writer *w, uint32_t v)
-{
-	uint8_t b[4];
-
-	hf_put32(b, v);
-	hf_w_mem(w, b, 4);
-}
-
-void hf_w_u64(struct hf_writer *w, uint64_t v)
-{
-	uint8_t b[8];
-
-	hf_put64(b, v);
-	hf_w_mem(w, b, 8);
+	if (to)
+		memcpy(to, p, n);
 }
 
 void hf_w_dec(struct hf_writer *w, uint64_t v)
@@ -80,53 +48,85 @@ void hf_w_printf(struct hf_writer *w, const char *fmt, ...)
 		hf_w_mem(w, t, (size_t)n);
 }
 
-void hf_w_b32(struct hf_writer *w, struct hf_bytes b)
-{
-	uint32_t acc = 0;
-	unsigned bits = 0;
+/* ---- base32hex, five octets as eight characters in the octets of one word ---- */
 
-	if (w->full || hf_b32_len(b.n) > w->cap - w->n) {
-		w->full = true;
-		return;
-	}
-	for (size_t i = 0; i < b.n; i++) {
-		acc = acc << 8 | b.p[i];
-		for (bits += 8; bits >= 5; bits -= 5)
-			w->p[w->n++] = (uint8_t)b32[acc >> (bits - 5) & 31];
-	}
-	if (bits)
-		w->p[w->n++] = (uint8_t)b32[acc << (5 - bits) & 31];
+#define EACH(v) (0x0101010101010101u * (uint64_t)(v))
+
+/* The top bit of each octet below 128 that is at least k. */
+static inline uint64_t at_least(uint64_t x, unsigned k) { return (x + EACH(128 - k)) & EACH(128); }
+
+static inline uint64_t five(const uint8_t p[5]) { return (uint64_t)hf_get32(p) << 8 | p[4]; }
+
+/* 40 bits apart into eight octets of five, the first on top; and back. */
+static inline uint64_t apart(uint64_t v)
+{
+	v = (v & 0xfffff00000u) << 12 | (v & 0xfffff);
+	v = (v & 0x000ffc00000ffc00u) << 6 | (v & 0x000003ff000003ffu);
+	return (v & 0x03e003e003e003e0u) << 3 | (v & 0x001f001f001f001fu);
 }
 
-static int b32_digit(uint8_t c)
+static inline uint64_t together(uint64_t x)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = hf_lower(c);
-	return c >= 'a' && c <= 'v' ? c - 'a' + 10 : -1;
+	x = (x >> 3 & 0x03e003e003e003e0u) | (x & 0x001f001f001f001fu);
+	x = (x >> 6 & 0x000ffc00000ffc00u) | (x & 0x000003ff000003ffu);
+	return (x >> 12 & 0xfffff00000u) | (x & 0xfffff);
+}
+
+static inline uint64_t b32_chars(uint64_t v)
+{
+	uint64_t x = apart(v);
+
+	return x + EACH('0') + (at_least(x, 10) >> 7) * ('a' - 10 - '0');
+}
+
+void hf_w_b32(struct hf_writer *w, struct hf_bytes b)
+{
+	uint8_t *p = hf_w_room(w, hf_b32_len(b.n)), last[8] = {0};
+
+	if (!p)
+		return;
+	for (; b.n >= 5; b.p += 5, b.n -= 5, p += 8)
+		hf_put64(p, b32_chars(five(b.p)));
+	if (!b.n)
+		return;
+	memcpy(last, b.p, b.n);
+	hf_put64(last, b32_chars(five(last)));
+	memcpy(p, last, hf_b32_len(b.n));
+}
+
+/* 40 bits of eight characters. False: one of them is no digit. */
+static inline bool b32_value(const uint8_t p[8], uint64_t *v)
+{
+	uint64_t x = hf_get64(p), lower = x | (x & EACH(0x40)) >> 1; /* of letters; all else stays what it is */
+	uint64_t letter = at_least(lower & EACH(127), 'a') & ~at_least(lower & EACH(127), 'v' + 1);
+	uint64_t digit = at_least(lower & EACH(127), '0') & ~at_least(lower & EACH(127), '9' + 1);
+
+	*v = together(lower - EACH('0') - (letter >> 7) * ('a' - 10 - '0'));
+	return ((letter | digit) & ~x & EACH(128)) == EACH(128);
 }
 
 size_t hf_b32_read(struct hf_bytes text, uint8_t *out, size_t cap)
 {
-	size_t want = text.n * 5 / 8, n = 0;
-	uint32_t acc = 0;
-	unsigned bits = 0;
+	size_t want = text.n * 5 / 8, rest = want % 5;
+	uint8_t last[8] = "00000000";
+	uint64_t v;
 
 	if (want == 0 || want > cap || hf_b32_len(want) != text.n)
 		return 0;
-	for (size_t i = 0; i < text.n; i++) {
-		int d = b32_digit(text.p[i]);
-
-		if (d < 0)
+	for (; text.n >= 8; text.p += 8, text.n -= 8, out += 5) {
+		if (!b32_value(text.p, &v))
 			return 0;
-		acc = acc << 5 | (uint32_t)d;
-		bits += 5;
-		if (bits >= 8) {
-			bits -= 8;
-			out[n++] = (uint8_t)(acc >> bits);
-		}
+		hf_put32(out, (uint32_t)(v >> 8));
+		out[4] = (uint8_t)v;
 	}
-	return (acc & ((1u << bits) - 1)) == 0 ? n : 0;
+	if (!text.n)
+		return want;
+	memcpy(last, text.p, text.n);
+	if (!b32_value(last, &v) || v << (24 + 8 * rest))
+		return 0;
+	hf_put64(last, v << 24);
+	memcpy(out, last, rest);
+	return want;
 }
 
 static const char *json_short(uint8_t c)

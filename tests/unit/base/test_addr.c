@@ -39,7 +39,7 @@ static void test_read(void **state)
 static void test_refused(void **state)
 {
 	static const struct { const char *text; enum hf_err e; } t[] = {
-		{"", HF_EINVAL}, {"192.0.2", HF_EINVAL}, {"192.0.2.256", HF_EINVAL}, {"192.0.2.1:", HF_EINVAL}, {"192.0.2.1:x", HF_EINVAL}, {"192.0.2.1:65536", HF_ERANGE},
+		{"", HF_EINVAL}, {"192.0.2", HF_EINVAL}, {"192.0.2.256", HF_EINVAL}, {"192.0.2.01", HF_EINVAL}, {"192.0.2.1.", HF_EINVAL}, {"192.0.2.0001", HF_EINVAL}, {".192.0.2", HF_EINVAL}, {"192.0.2.1a", HF_EINVAL}, {"192.0.2.1:", HF_EINVAL}, {"192.0.2.1:x", HF_EINVAL}, {"192.0.2.1:65536", HF_ERANGE},
 		{"192.0.2.1:99999999999999999999", HF_ERANGE}, {"192.0.2.1 ", HF_EINVAL}, {"[192.0.2.1]", HF_EINVAL}, {"[2001:db8::1", HF_EINVAL}, {"2001:db8::1]", HF_EINVAL},
 		{"[2001:db8::1]x", HF_EINVAL}, {"[2001:db8::1]:", HF_EINVAL}, {"[2001:db8::1]5060", HF_EINVAL}, {"[]", HF_EINVAL}, {"[]:1", HF_EINVAL}, {"host:1", HF_EINVAL},
 		{"0192.0.2.1", HF_EINVAL}, {"fe80::1%eth0", HF_EINVAL}, {"1:2:3:4:5:6:7:8:9", HF_EINVAL},

@@ -98,6 +98,28 @@ static void test_base32hex_refused(void **state)
 			fail_msg("%s", bad[i]);
 }
 
+/* Eight characters are read at once: each octet is judged by itself wherever it stands. Fails when a digit's range, or the test for
+ * octets above 127, is off by one. */
+static void test_base32hex_each(void **state)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvABCDEFGHIJKLMNOPQRSTUV";
+	uint8_t text[16], out[16];
+
+	(void)state;
+	for (unsigned at = 0; at < sizeof text; at++)
+		for (int c = 0; c < 256; c++) {
+			const char *d = c ? strchr(digits, c) : NULL;
+			unsigned v = d ? (unsigned)(d - digits) : 0, bit = at * 5;
+
+			memset(text, '0', sizeof text);
+			text[at] = (uint8_t)c;
+			assert_int_equal(hf_b32_read(hf_bytes_of(text, sizeof text), out, sizeof out), d ? 10 : 0);
+			v = v > 31 ? v - 22 : v;
+			if (d)
+				assert_int_equal((out[bit / 8] << 8 | out[bit / 8 + 1]) >> (11 - bit % 8) & 31, v);
+		}
+}
+
 /* The output is ASCII and one JSON string whatever comes in; fails without a case of json_short or the range check. */
 static void test_json(void **state)
 {
@@ -123,7 +145,7 @@ static void test_escaped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces), cmocka_unit_test(test_full), cmocka_unit_test(test_base32hex), cmocka_unit_test(test_base32hex_refused),
+		cmocka_unit_test(test_pieces), cmocka_unit_test(test_full), cmocka_unit_test(test_base32hex), cmocka_unit_test(test_base32hex_refused), cmocka_unit_test(test_base32hex_each),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_escaped),
 	};
 
