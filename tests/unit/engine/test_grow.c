@@ -1,4 +1,5 @@
-/* The table doubles as it fills, and a process that dies in any of its steps loses no entry and spoils none. */
+/* The table doubles as it fills, a process that dies in any of its steps loses no entry and spoils none, and who looks without a lock sees nothing
+ * half done. */
 #include "farm.h"
 
 #include <signal.h>
@@ -177,9 +178,58 @@ static void killed(void **state)
 	munmap(s, sizeof *s);
 }
 
+/* Keys that crowd at the end of a small table: it doubles before anybody is refused. Without growing where insert refuses, the hundredth finds no room. */
+static void crowd(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1250, 10000, 1000);
+
+	(void)state;
+	for (uint64_t k = 1; k <= 200; k++)
+		assert_false(farm_ask(f, ((uint64_t)1 << 60) - k * (((uint64_t)1 << 60) / 10000), HF_LIFE_START, 100, HF_COUNTED, 1000).full);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* Who looks without the lock learns nothing while it is held, and nothing that was begun before. Without spin_still the first is GLANCE_LIVE. */
+static void glances(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1250, 100, 1000);
+	struct shard *s = &f->e->shard[0];
+	unsigned then;
+
+	(void)state;
+	(void)farm_ask(f, 7, HF_LIFE_START, 100, HF_COUNTED, 1000);
+	then = spin_peek(&s->lock);
+	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, 1000).is == GLANCE_NONE && spin_still(&s->lock, then));
+	assert_true(ledger_glance(s, 7, 200000).is == GLANCE_BUSY); /* over: whoever sees it takes it out */
+	spin_lock(&s->lock);
+	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_BUSY && ledger_glance(s, 8, 1000).is == GLANCE_BUSY);
+	spin_unlock(&s->lock);
+	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && !spin_still(&s->lock, then));
+	farm_free(f);
+}
+
+/* A touch that makes a session firm or counted is written at once, however fresh its life. */
+static void touch_counts(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1250, 100, 1000);
+
+	(void)state;
+	(void)farm_ask(f, 7, HF_LIFE_START, 100, HF_TENTATIVE, 1000);
+	assert_int_equal(farm_counts(f).counted, 0);
+	(void)farm_ask(f, 7, HF_LIFE_TOUCH, 100, HF_COUNTED, 1000);
+	assert_int_equal(farm_counts(f).counted, 1);
+	assert_int_equal(entry_unpack(&f->e->shard[0].t.at[entries_seek(&f->e->shard[0].t, 7).place]).flags, HF_COUNTED);
+	farm_check(f);
+	farm_free(f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(doubles), cmocka_unit_test(doubles_at_the_end), cmocka_unit_test(mends), cmocka_unit_test(killed)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(doubles), cmocka_unit_test(doubles_at_the_end), cmocka_unit_test(mends), cmocka_unit_test(killed), cmocka_unit_test(crowd),
+		cmocka_unit_test(glances), cmocka_unit_test(touch_counts),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
