@@ -117,7 +117,7 @@ const struct hf_listener_info *snap_listener(const struct snap_service *s, uint3
 /* ---- lasting.c: found by name or made; NULL: `why` says what ---- */
 
 struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why);
-struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf_pool *c, struct hf_writer *why);
+struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why);
 void lasting_forget_unpublished(struct hf_net *net); /* pools of configurations that were refused */
 void lasting_free_pools(struct hf_net *net);
 

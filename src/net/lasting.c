@@ -1,6 +1,8 @@
 /* What lasts as long as the process, so that flows may point to it: the counters of services, the engines of pools. Control thread. */
+#include <limits.h>
 #include <stdlib.h>
 
+#include "holdfast/log.h"
 #include "inside.h"
 
 struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why)
@@ -47,19 +49,26 @@ static void pool_free(struct pool_rt *rt)
 {
 	if (rt->engine)
 		hf_engine_free(rt->engine);
-	if (rt->region.p)
-		hf_store_close(&rt->region);
+	hf_store_close(&rt->region);
 	free(rt->members);
 	free(rt);
 }
 
-static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_engine_conf *e)
+static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_engine_conf *e, struct hf_writer *why)
 {
+	struct hf_engine_counts c;
+	char dir[PATH_MAX];
+
+	hf_conf_run_dir(&conf->gateway, dir, sizeof dir);
 	rt->made_of = *e;
 	rt->members = calloc(HF_SERVERS_MAX + 1, sizeof *rt->members);
-	if (!rt->members || hf_store_open(rt->name, hf_engine_need(e), &rt->region) != HF_OK)
+	if (!rt->members || hf_store_open(dir, rt->name, hf_engine_need(e), &rt->region, why) != HF_OK)
 		return false;
 	rt->engine = hf_engine_new(e, rt->region.p, net->now_ms);
+	if (rt->engine && rt->region.kept) {
+		hf_engine_counts(rt->engine, &c);
+		hf_log(HF_LOG_INFO, "event=tables-kept pool=%s entries=%llu", rt->name, (unsigned long long)c.entries);
+	}
 	return rt->engine != NULL;
 }
 
@@ -68,7 +77,7 @@ static bool same_engine(const struct hf_engine_conf *a, const struct hf_engine_c
 	return a->mode == b->mode && a->method == b->method && a->slot_bits == b->slot_bits && a->max_entries == b->max_entries && a->balance == b->balance;
 }
 
-struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf_pool *c, struct hf_writer *why)
+struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why)
 {
 	struct hf_engine_conf e = engine_conf(net, c);
 	struct pool_rt *rt, **list;
@@ -84,12 +93,15 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf_pool *c, s
 	rt = calloc(1, sizeof *rt);
 	if (list)
 		net->pools = list;
-	if (rt)
+	if (rt) {
+		rt->region.fd = -1;
 		memcpy(rt->name, c->name, sizeof rt->name);
-	if (!list || !rt || !pool_make(net, rt, &e)) {
+	}
+	if (!list || !rt || !pool_make(net, rt, conf, &e, why)) {
 		if (rt)
 			pool_free(rt);
-		hf_w_printf(why, "pool %s: no memory for %u entries: lower max-entries", c->name, e.max_entries);
+		if (!why->n)
+			hf_w_printf(why, "pool %s: no memory for %u entries: lower max-entries", c->name, e.max_entries);
 		return NULL;
 	}
 	net->pools[net->n_pools++] = rt;

@@ -123,7 +123,7 @@ static enum hf_err build_pools(struct hf_net *net, const struct hf_conf *conf, s
 		if (!conf->pools[i].front)
 			continue; /* no service sends to it */
 		p->conf = &conf->pools[i];
-		p->rt = lasting_pool(net, p->conf, why);
+		p->rt = lasting_pool(net, conf, p->conf, why);
 		if (!p->rt)
 			return HF_ENOMEM;
 		s->n_pools++;

@@ -149,13 +149,15 @@ int main(int argc, char **argv)
 	struct hf_engine_conf c = {.mode = HF_MODE_AUTO, .slot_bits = 16, .load_factor_milli = 1500};
 	struct hf_region region;
 	struct hf_engine *e;
+	uint8_t said[256];
+	struct hf_writer why = hf_writer_on(said, sizeof said);
 	double t;
 
 	if (argc > 1 && hf_read_uint(hf_bytes_str(argv[1]), 1u << 28, &sessions) != HF_OK)
 		return 2;
 	c.max_entries = (uint32_t)sessions;
 	memcpy(c.hash_key, key, sizeof key);
-	if (hf_store_open("bench", hf_engine_need(&c), &region) != HF_OK || !(e = hf_engine_new(&c, region.p, NOW)))
+	if (hf_store_open(NULL, "bench", hf_engine_need(&c), &region, &why) != HF_OK || !(e = hf_engine_new(&c, region.p, NOW)))
 		return 1;
 	printf("%-42s %6.2f\n", "octets a session, all tables", (double)region.n / (double)sessions);
 	t = now_ns();
