@@ -57,6 +57,7 @@ void reload_log_options(const struct hf_conf *c);
 
 /* listening.c: a line for every listener that has none yet. */
 void listening_log(struct gateway *g);
+void listening_free(struct gateway *g);
 
 /* upkeep.c: the engines' slow work. kick: a change has just been made, go on at once. */
 struct upkeep *upkeep_new(struct gateway *g) HF_MUST_USE;

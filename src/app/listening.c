@@ -34,3 +34,10 @@ void listening_log(struct gateway *g)
 	g->said = now;
 	g->n_said = now ? n : 0;
 }
+
+void listening_free(struct gateway *g)
+{
+	free(g->said);
+	g->said = NULL;
+	g->n_said = 0;
+}

@@ -198,7 +198,7 @@ static void go_down(struct gateway *g)
 {
 	admin_close(g->admin);
 	upkeep_free(g->upkeep);
-	free(g->said);
+	listening_free(g);
 	for (size_t i = 0; i < sizeof g->signals / sizeof g->signals[0]; i++)
 		hf_watch_free(g->signals[i]);
 	if (g->net)

@@ -114,6 +114,7 @@ static void gate_close(struct gateway *g)
 {
 	admin_close(g->admin);
 	upkeep_free(g->upkeep);
+	listening_free(g);
 	hf_net_stop(g->net);
 	hf_loop_free(g->loop);
 }
