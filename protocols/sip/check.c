@@ -31,7 +31,7 @@ static bool loops(struct sip_step *s)
 	size_t at = m->start_end + BRANCH_PARAM;
 	const uint8_t *hit;
 
-	if (m->n_vias <= SIP_MAX_VIAS && !m->via[0].hf.p && !m->via[1].hf.p)
+	if (m->n_vias <= SIP_MAX_VIAS && !m->via[0].hf.p && (m->n_vias < 2 || !m->via[1].hf.p))
 		return false; /* a client's request, as a rule */
 	while (at < head.n && (hit = memmem(head.p + at, head.n - at, ";hf=", 4))) {
 		at = (size_t)(hit - head.p) + 4;

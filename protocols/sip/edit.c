@@ -73,11 +73,12 @@ bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n
 	const struct sip_via *v = &s->p->msg.via[0];
 	struct list l = {.s = out};
 	struct hf_addr by = {0};
-	bool differs = hf_addr_read_ip(v->host, &by) != HF_OK || !hf_addr_ip_eq(&by, &s->ev->source);
+	bool differs;
 
 	*n = 0;
-	if (!v->value.n)
+	if (!s->p->msg.n_vias || !v->value.n)
 		return true;
+	differs = hf_addr_read_ip(v->host, &by) != HF_OK || !hf_addr_ip_eq(&by, &s->ev->source);
 	if (v->rport)
 		put(&l, v->rport_span.at, v->rport_span.n, text_rport(s));
 	if (v->received_span.n)

@@ -49,10 +49,15 @@ static struct hf_bytes source_octets(const struct sip_step *s)
 }
 
 /* The user of an address of record, with %HH undone; none: no such key. */
-static struct hf_bytes user_octets(const struct sip_step *s, const struct sip_uri *u)
+static struct hf_bytes user_octets(const struct sip_step *s, struct hf_bytes address)
 {
-	struct hf_bytes aor = u->user.n ? sip_aor(u, s->ctx->arena) : HF_NONE;
-	size_t at = aor.n;
+	struct sip_uri u;
+	struct hf_bytes aor;
+	size_t at;
+
+	(void)sip_uri_read(address, &u); /* of a form that we can't read there may be a user all the same */
+	aor = u.user.n ? sip_aor(&u, s->ctx->arena) : HF_NONE;
+	at = aor.n;
 
 	while (at > 0 && aor.p[at - 1] != '@') /* the host has none, a user with %40 undone may */
 		at--;
@@ -65,8 +70,8 @@ static struct hf_bytes octets_of(const struct sip_step *s, enum sip_key_kind kin
 
 	switch (kind) {
 	case SIP_KEY_SOURCE: return source_octets(s);
-	case SIP_KEY_FROM_USER: return user_octets(s, &m->from_uri);
-	case SIP_KEY_TO_USER: return user_octets(s, &m->to_uri);
+	case SIP_KEY_FROM_USER: return user_octets(s, m->from_addr);
+	case SIP_KEY_TO_USER: return user_octets(s, m->to_addr);
 	case SIP_KEY_REQUEST_URI: return sip_aor(&m->uri, s->ctx->arena);
 	default: return m->call_id;
 	}

@@ -58,7 +58,7 @@ static enum head head(struct sip_scan *s)
 			sip_fault(s, SIP_TOO_LONG, "too many headers");
 			return HEAD_LEFT;
 		}
-		if (sip_raw_line_split(s->raw, &l))
+		if (l.name.n)
 			sip_header_read(s, &l);
 		else
 			sip_fault(s, SIP_BAD, "header name");
@@ -84,7 +84,7 @@ static struct hf_bytes join(struct sip_scan *s, enum sip_header id, uint32_t at,
 	}
 	while (lines && sip_raw_line_next(s->raw, at, &l)) {
 		at = l.end;
-		if (!sip_raw_line_split(s->raw, &l) || sip_header_id(l.name) != id)
+		if (l.id != id)
 			continue;
 		if (!p)
 			return sip_text(s, &l, l.value);
@@ -118,7 +118,7 @@ static void whole(struct sip_scan *s)
 		if (m->method_id == SIP_OTHER)
 			m->answer = 501; /* RFC 4475 3.1.2.18 */
 	}
-	m->answerable = !m->response && m->via[0].host.n && m->from.p && m->to.p && m->call_id.p && m->cseq_value.p && !s->echo_bare;
+	m->answerable = !m->response && m->n_vias && m->via[0].host.n && m->from.p && m->to.p && m->call_id.p && m->cseq_value.p && !s->echo_bare;
 }
 
 /* Where the message ends (RFC 3261 18.3). False: more octets are needed. */
@@ -200,7 +200,7 @@ enum sip_fault sip_scan(struct hf_bytes raw, bool stream, const struct sip_limit
 	struct sip_scan s = {.limits = limits, .arena = arena, .msg = msg};
 	size_t skip = 0;
 
-	memset(msg, 0, sizeof *msg);
+	memset(msg, 0, offsetof(struct sip_msg, via));
 	while (raw.n - skip >= 2 && raw.p[skip] == '\r' && raw.p[skip + 1] == '\n')
 		skip += 2;
 	msg->raw = s.raw = hf_bytes_sub(raw, skip, raw.n);
@@ -209,8 +209,13 @@ enum sip_fault sip_scan(struct hf_bytes raw, bool stream, const struct sip_limit
 		sip_fault(&s, SIP_TOO_LONG, "message too long");
 	} else if (opening(&s, stream)) {
 		if (!message(&s, stream)) {
-			*msg = (struct sip_msg){.raw = s.raw, .fault = SIP_INCOMPLETE, .used = skip, .need = skip + msg->need};
-			return SIP_INCOMPLETE;
+			size_t need = skip + msg->need;
+
+			memset(msg, 0, offsetof(struct sip_msg, via));
+			msg->raw = s.raw;
+			msg->used = skip;
+			msg->need = need;
+			return msg->fault = SIP_INCOMPLETE;
 		}
 		msg->used = skip + msg->raw.n;
 	}

@@ -69,6 +69,7 @@ enum sip_fault { /* the first thing wrong, in the order in which it is to be ans
 #define SIP_MAX_ROUTES 4
 #define SIP_MAX_VIAS 2
 
+/* What stands behind `via` is filled as far as n_vias and n_routes say, and not even cleared beyond: most messages have two Vias and no Route. */
 struct sip_msg {
 	struct hf_bytes raw;        /* the message: header and body, without what follows */
 	bool response;
@@ -83,13 +84,12 @@ struct sip_msg {
 	bool answerable;            /* enough stands (Via, From, To, Call-ID, CSeq as text) to compose an answer */
 
 	uint32_t n_vias;            /* all values in the message */
-	struct sip_via via[SIP_MAX_VIAS]; /* the two topmost */
 	struct sip_span via_cut;    /* what to cut so that the topmost value is gone */
 	uint32_t via_at;            /* where a new Via header line goes: the offset of the first Via line */
 
 	struct hf_bytes call_id, from_tag, to_tag; /* tags: p == NULL absent */
 	struct hf_bytes from, to;   /* whole values, unfolded */
-	struct sip_uri from_uri, to_uri;
+	struct hf_bytes from_addr, to_addr; /* their URIs, not taken apart: few have a use for that */
 	struct hf_bytes cseq_method, cseq_text; /* number as written */
 	struct hf_bytes cseq_value; /* the whole value, unfolded, readable or not: what an answer copies */
 	uint32_t cseq;
@@ -98,23 +98,15 @@ struct sip_msg {
 	struct sip_span max_forwards_span; /* the digits */
 
 	uint32_t n_routes;          /* all Route values */
-	struct sip_route route[SIP_MAX_ROUTES]; /* the topmost */
-	struct sip_route route_last;
 	struct hf_bytes routes_text; /* all Route values joined by ',' as received, for the loop hash */
-	uint32_t n_record_routes;
 	bool has_path_support;      /* Supported lists path */
 	struct hf_bytes proxy_require; /* values joined by ','; n == 0: none */
-	struct hf_bytes replaces, join, target_dialog, refer_to; /* unfolded values; p == NULL absent */
+	struct hf_bytes replaces, join, target_dialog; /* unfolded values; p == NULL absent */
 	struct hf_bytes event, subscription_state;
 	bool has_expires;
 	uint32_t expires;           /* header, seconds; too large values are 2^32-1 */
-	bool has_contact_expires;
-	uint32_t contact_expires;   /* the longest expires= of the Contacts */
-	bool contact_star;
-	struct hf_bytes contact_uri; /* of the first Contact; p == NULL absent */
 	bool has_session_expires;
 	uint32_t session_expires;
-	uint32_t min_se;
 	bool has_content_length;
 	uint32_t content_length;
 	struct sip_span content_length_span; /* the digits */
@@ -126,6 +118,10 @@ struct sip_msg {
 	const char *tag_why;        /* reason name for counting */
 	size_t used;                /* octets of the input that this message took (leading CRLF included); SIP_INCOMPLETE: the leading CRLF alone */
 	size_t need;                /* SIP_INCOMPLETE: at least so many octets are needed in all, 0 = unknown */
+
+	struct sip_via via[SIP_MAX_VIAS]; /* the two topmost */
+	struct sip_route route[SIP_MAX_ROUTES]; /* the topmost */
+	struct sip_route route_last;
 };
 
 /* Scans one message. stream: framing by Content-Length and SIP_INCOMPLETE are possible; else raw is a whole datagram,

@@ -14,24 +14,33 @@ struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struc
 /* A blank or control octet. */
 static bool has_gap(struct hf_bytes b)
 {
-	for (size_t i = 0; i < b.n; i++)
+	size_t i = 0;
+
+	for (; b.n - i >= 8; i += 8) {
+		uint64_t w = sip_word_at(b.p + i);
+
+		if (sip_below(w, ' ' + 1) | sip_equal(w, 127))
+			return true;
+	}
+	for (; i < b.n; i++)
 		if (b.p[i] <= ' ' || b.p[i] == 127)
 			return true;
 	return false;
 }
 
 /* From and To: quotes and brackets must close, the address holds no blank (RFC 4475 3.1.2.6, 3.1.2.14, 3.1.2.15), one tag at most.
- * An address of a form that we can't read is left to those whom it concerns: it is then in uri->text alone. */
-static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes *text, struct sip_uri *uri, struct hf_bytes *tag)
+ * The address is not taken apart: it concerns those whom it names. */
+static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes *text, struct hf_bytes *address, struct hf_bytes *tag)
 {
-	struct hf_bytes address, params;
+	struct hf_bytes params;
 	struct sip_cur c;
 	struct sip_one_param one;
 	enum sip_more more;
 	uint32_t n = 0;
 
 	*text = sip_text(s, l, l->value);
-	if (!sip_addr_split(l->value, &address, &params) || !address.n || (!sip_uri_read(address, uri) && has_gap(address))) {
+	if (!sip_addr_split(l->value, address, &params) || !address->n || has_gap(*address)) {
+		*address = HF_NONE;
 		sip_fault(s, SIP_BAD, text == &s->msg->from ? "From" : "To");
 		return;
 	}
@@ -54,12 +63,12 @@ static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_by
 
 static void from(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	party(s, l, &s->msg->from, &s->msg->from_uri, &s->msg->from_tag);
+	party(s, l, &s->msg->from, &s->msg->from_addr, &s->msg->from_tag);
 }
 
 static void to(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	party(s, l, &s->msg->to, &s->msg->to_uri, &s->msg->to_tag);
+	party(s, l, &s->msg->to, &s->msg->to_addr, &s->msg->to_tag);
 }
 
 /* Printable octets, at most one '@'; wider than the grammar ('=' is met), but never what could split or end a value. */
@@ -127,15 +136,6 @@ static void content_length(struct sip_scan *s, const struct sip_raw_line *l)
 	m->content_length_span = sip_span_of(s->raw.p, l->value);
 }
 
-static void record_route(struct sip_scan *s, const struct sip_raw_line *l)
-{
-	struct sip_list list = sip_list_of(l->value);
-	struct hf_bytes value;
-
-	while (sip_list_next(&list, &value) == SIP_ONE)
-		s->msg->n_record_routes++;
-}
-
 static void supported(struct sip_scan *s, const struct sip_raw_line *l)
 {
 	struct sip_list list = sip_list_of(l->value);
@@ -171,11 +171,6 @@ static void session_expires(struct sip_scan *s, const struct sip_raw_line *l)
 	s->msg->has_session_expires = seconds(l->value, &s->msg->session_expires);
 }
 
-static void min_se(struct sip_scan *s, const struct sip_raw_line *l)
-{
-	seconds(l->value, &s->msg->min_se);
-}
-
 /* Values kept whole. A second line: Replaces and the like are refused, for none of the two may be followed (RFC 3891 3). */
 enum { ONCE = 1, TEXT = 2 };
 static const struct {
@@ -191,18 +186,14 @@ static const struct {
 	[SIP_H_MAX_FORWARDS] = {max_forwards, ONCE, 0, "two Max-Forwards"},
 	[SIP_H_CONTENT_LENGTH] = {content_length, ONCE, 0, "two Content-Length"},
 	[SIP_H_ROUTE] = {sip_route_line, 0, 0, NULL},
-	[SIP_H_RECORD_ROUTE] = {record_route, 0, 0, NULL},
-	[SIP_H_CONTACT] = {sip_contact_line, 0, 0, NULL},
 	[SIP_H_EXPIRES] = {expires, 0, 0, NULL},
 	[SIP_H_SUPPORTED] = {supported, 0, 0, NULL},
 	[SIP_H_REPLACES] = {NULL, ONCE | TEXT, offsetof(struct sip_msg, replaces), "two Replaces"},
 	[SIP_H_JOIN] = {NULL, ONCE | TEXT, offsetof(struct sip_msg, join), "two Join"},
 	[SIP_H_TARGET_DIALOG] = {NULL, ONCE | TEXT, offsetof(struct sip_msg, target_dialog), "two Target-Dialog"},
-	[SIP_H_REFER_TO] = {NULL, TEXT, offsetof(struct sip_msg, refer_to), NULL},
 	[SIP_H_EVENT] = {NULL, TEXT, offsetof(struct sip_msg, event), NULL},
 	[SIP_H_SUBSCRIPTION_STATE] = {NULL, TEXT, offsetof(struct sip_msg, subscription_state), NULL},
 	[SIP_H_SESSION_EXPIRES] = {session_expires, 0, 0, NULL},
-	[SIP_H_MIN_SE] = {min_se, 0, 0, NULL},
 };
 
 #define ECHOED (1u << SIP_H_VIA | 1u << SIP_H_FROM | 1u << SIP_H_TO | 1u << SIP_H_CALL_ID | 1u << SIP_H_CSEQ)
@@ -225,7 +216,7 @@ static void note(struct sip_scan *s, const struct sip_raw_line *l, enum sip_head
 
 void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	enum sip_header id = sip_header_id(l->name);
+	enum sip_header id = (enum sip_header)l->id;
 	bool again = (s->seen & sip_bit(id)) != 0;
 
 	if (id == SIP_H_NONE)

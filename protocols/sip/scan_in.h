@@ -15,6 +15,7 @@ enum {
 	C_CALLID = 64,  /* printable, but not what ends or splits a value: , ; @ */
 	C_STOP = 128,   /* what a search for a comma looks at: " < , */
 	C_NO_URI = 256, /* in no URI: controls, blanks, quotes and angle brackets */
+	C_VALUE = 512,  /* of a parameter's value without quotes: no blank, ; " < , */
 };
 extern const uint16_t sip_class[256];
 static inline bool sip_is(uint8_t c, unsigned kind) { return (sip_class[c] & kind) != 0; }
@@ -27,13 +28,13 @@ static inline void sip_blanks(struct sip_cur *c)
 	while (c->p < c->end && sip_is(*c->p, C_BLANK))
 		c->p++;
 }
-/* The longest run of octets of a kind. */
+/* Behind the longest run of octets of a kind. */
+const uint8_t *sip_past(const uint8_t *p, const uint8_t *end, unsigned kind);
 static inline struct hf_bytes sip_run(struct sip_cur *c, unsigned kind)
 {
 	const uint8_t *from = c->p;
 
-	while (c->p < c->end && sip_is(*c->p, kind))
-		c->p++;
+	c->p = sip_past(from, c->end, kind);
 	return hf_bytes_of(from, (size_t)(c->p - from));
 }
 static inline bool sip_take(struct sip_cur *c, uint8_t octet)
@@ -52,6 +53,32 @@ static inline struct hf_bytes sip_trim(struct hf_bytes b)
 		b.n--;
 	return b;
 }
+/* Eight octets as a word, the first lowest; what is done to all at once. */
+#define SIP_EACH(v) (0x0101010101010101u * (uint64_t)(v))
+#define SIP_TOP SIP_EACH(128)
+static inline uint64_t sip_word_at(const uint8_t *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	w = __builtin_bswap64(w);
+#endif
+	return w;
+}
+/* Which octet is the first whose top bit is set. The tests below may set that of one behind it by mistake, never of one before. */
+static inline unsigned sip_first(uint64_t hits) { return (unsigned)__builtin_ctzll(hits) >> 3; }
+static inline uint64_t sip_equal(uint64_t w, uint8_t c) { return ((w ^ SIP_EACH(c)) - SIP_EACH(1)) & ~(w ^ SIP_EACH(c)) & SIP_TOP; }
+static inline uint64_t sip_below(uint64_t w, uint8_t c) { return (w - SIP_EACH(c)) & ~w & SIP_TOP; } /* c at most 128 */
+/* From lo to hi, both below 128; of an octet above 127 its lower bits are judged, exactly all. */
+static inline uint64_t sip_among(uint64_t w, uint8_t lo, uint8_t hi)
+{
+	w &= SIP_EACH(127);
+	return (w + SIP_EACH(128 - lo)) & ~(w + SIP_EACH(127 - hi)) & SIP_TOP;
+}
+/* Letters small, all else as it is. */
+static inline uint64_t sip_small(uint64_t w) { return w | (w & SIP_EACH(0x40)) >> 1; }
+
 /* Equal to a word in small letters, case aside. For tokens: of them only letters differ by the bit 0x20 from these. */
 static inline bool sip_word(struct hf_bytes token, const char *lower, size_t n)
 {
@@ -65,6 +92,8 @@ static inline bool sip_word(struct hf_bytes token, const char *lower, size_t n)
 #define SIP_WORD(token, literal) sip_word(token, "" literal, sizeof literal - 1)
 /* At a '"': moves behind the closing one. False: there is none. */
 bool sip_quoted(struct sip_cur *c);
+/* Behind the longest run of C_VALUE; like sip_past, but for long runs. */
+const uint8_t *sip_past_value(const uint8_t *p, const uint8_t *end);
 /* "[...]" or a name; then the port, when one stands there. False: neither, or a port above 65535. */
 bool sip_host(struct sip_cur *c, struct hf_bytes *host);
 bool sip_port(struct sip_cur *c, uint16_t *port);
@@ -89,7 +118,8 @@ bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes
 struct sip_raw_line {
 	uint32_t at, end;       /* with CRLF */
 	bool folded, bare;      /* bare: a CR or LF that is no line end */
-	struct hf_bytes name, value;
+	uint8_t id;             /* of the header */
+	struct hf_bytes name, value; /* name.n == 0: it is no header */
 };
 
 struct sip_scan {
@@ -106,18 +136,17 @@ struct sip_scan {
 
 enum sip_header {
 	SIP_H_NONE, SIP_H_VIA, SIP_H_FROM, SIP_H_TO, SIP_H_CALL_ID, SIP_H_CSEQ, SIP_H_MAX_FORWARDS, SIP_H_CONTENT_LENGTH, SIP_H_ROUTE,
-	SIP_H_RECORD_ROUTE, SIP_H_CONTACT, SIP_H_EXPIRES, SIP_H_SUPPORTED, SIP_H_PROXY_REQUIRE, SIP_H_REPLACES, SIP_H_JOIN,
-	SIP_H_TARGET_DIALOG, SIP_H_REFER_TO, SIP_H_EVENT, SIP_H_SUBSCRIPTION_STATE, SIP_H_SESSION_EXPIRES, SIP_H_MIN_SE, SIP_HEADERS,
+	SIP_H_EXPIRES, SIP_H_SUPPORTED, SIP_H_PROXY_REQUIRE, SIP_H_REPLACES, SIP_H_JOIN,
+	SIP_H_TARGET_DIALOG, SIP_H_EVENT, SIP_H_SUBSCRIPTION_STATE, SIP_H_SESSION_EXPIRES, SIP_HEADERS,
 };
 static inline uint32_t sip_bit(enum sip_header h) { return 1u << h; }
-enum sip_header sip_header_id(struct hf_bytes name);
+/* at: 16 octets that may be read. NONE as well for what is no token. */
+enum sip_header sip_header_id(const uint8_t *at, size_t n);
 
 /* Notes a fault, unless one was noted before. */
 void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why);
-/* Finds the line at s->pos and moves behind it. False: no CRLF ends it. */
+/* The line at pos, with its name and value when it is a header. False: no CRLF ends it. */
 bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l);
-/* Splits a line into name and value. False: it is no header. */
-bool sip_raw_line_split(struct hf_bytes raw, struct sip_raw_line *l);
 /* Methods are told apart by case (RFC 3261 7.1). */
 enum sip_method sip_method_of(struct hf_bytes m);
 void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l);
@@ -125,7 +154,6 @@ void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_end(struct sip_scan *s);
-void sip_contact_line(struct sip_scan *s, const struct sip_raw_line *l);
 /* The value (a part) of a line, unfolded; a full arena becomes SIP_TOO_LONG. */
 struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes value);
 

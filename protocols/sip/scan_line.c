@@ -2,62 +2,103 @@
  * any other CR or LF is a fault, whoever asks, so that no two readers can see two messages. Must not know what headers mean. */
 #include "scan_in.h"
 
-/* The first octet below 14 (CR, LF and rare controls), or end. Eight octets at a time: a word minus 14s borrows into the top bit
- * of an octet only when that octet, or one before it, is below 14. */
-static const uint8_t *low(const uint8_t *p, const uint8_t *end)
+/* The first octet below 14 (CR, LF and rare controls), or end. */
+static inline const uint8_t *low(const uint8_t *p, const uint8_t *end)
 {
-	const uint64_t ones = 0x0101010101010101u;
-	uint64_t w, hit;
+	for (; end - p >= 16; p += 16) {
+		uint64_t a = sip_word_at(p), b = sip_word_at(p + 8), hit = sip_below(a, 14);
 
-	for (; end - p >= 8; p += 8) {
-		memcpy(&w, p, 8);
-		hit = (w - ones * 14) & ~w & ones * 128;
-		if (!hit)
+		if (!hit && !sip_below(b, 14))
 			continue;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-		return p + (__builtin_ctzll(hit) >> 3);
-#else
-		break;
-#endif
+		return hit ? p + sip_first(hit) : p + 8 + sip_first(sip_below(b, 14));
 	}
 	while (p < end && *p >= 14)
 		p++;
 	return p;
 }
 
+/* Are all of the n octets, at most 16, letters and '-'? That is what nearly all names are made of. */
+static inline bool is_plain(const uint8_t *p, size_t n)
+{
+	uint64_t a = sip_word_at(p), b = n > 8 ? sip_word_at(p + n - 8) : SIP_EACH('a');
+
+	if (n < 8)
+		a = a << (64 - 8 * n) | SIP_EACH('a') >> 8 * n;
+	return ((sip_among(sip_small(a), 'a', 'z') | sip_among(a, '-', '-')) & (sip_among(sip_small(b), 'a', 'z') | sip_among(b, '-', '-')) & ~a & ~b &
+		SIP_TOP) == SIP_TOP;
+}
+
+/* The name of a header that stands right before its colon, and is of the usual octets. 0: let slow_name look. */
+static inline size_t quick_name(const uint8_t *p, enum sip_header *id)
+{
+	uint64_t colon = sip_equal(sip_word_at(p), ':');
+	size_t n = 0;
+
+	if (!colon) {
+		colon = sip_equal(sip_word_at(p + 8), ':');
+		n = 8;
+	}
+	if (!colon)
+		return 0;
+	n += sip_first(colon);
+	*id = n ? sip_header_id(p, n) : SIP_H_NONE;
+	return *id != SIP_H_NONE || (n && is_plain(p, n)) ? n : 0;
+}
+
+static size_t slow_name(struct sip_cur *c, enum sip_header *id)
+{
+	uint8_t padded[16] = {0};
+	struct hf_bytes name = sip_run(c, C_TOKEN);
+
+	while (c->p < c->end && (*c->p == ' ' || *c->p == '\t'))
+		c->p++;
+	if (!name.n || c->p == c->end || *c->p != ':')
+		return 0;
+	memcpy(padded, name.p, name.n < sizeof padded ? name.n : sizeof padded);
+	*id = SIP_WORD(name, "subscription-state") ? SIP_H_SUBSCRIPTION_STATE : sip_header_id(padded, name.n);
+	return name.n;
+}
+
+/* Name and colon. Returns what is behind them; the start of the line when it is no header. */
+static inline const uint8_t *name(const uint8_t *at, const uint8_t *end, struct sip_raw_line *l)
+{
+	enum sip_header id = SIP_H_NONE;
+	size_t n = end - at >= 16 ? quick_name(at, &id) : 0;
+	struct sip_cur c = {at, end};
+
+	if (n)
+		c.p = at + n;
+	else
+		n = slow_name(&c, &id);
+	l->name = hf_bytes_of(at, n);
+	l->id = (uint8_t)id;
+	return n ? c.p + 1 : at;
+}
+
 bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)
 {
-	const uint8_t *end = raw.p + raw.n, *at = raw.p + pos, *p = at;
+	const uint8_t *end = raw.p + raw.n, *at = raw.p + pos, *value = name(at, end, l), *p;
 
-	*l = (struct sip_raw_line){.at = pos};
-	while ((p = low(p, end)) < end) {
-		uint8_t c = *p++;
+	l->at = pos;
+	l->folded = l->bare = false;
+	l->value = HF_NONE;
+	for (p = value; (p = low(p, end)) < end;) {
+		uint8_t octet = *p++;
 
-		if (c != '\r' || p == end || *p != '\n') {
-			l->bare |= c == '\r' || c == '\n';
+		if (octet != '\r' || p == end || *p != '\n') {
+			l->bare |= octet == '\r' || octet == '\n';
 			continue;
 		}
 		p++;
 		if (p == end || (*p != ' ' && *p != '\t') || p - at == 2) {
 			l->end = (uint32_t)(p - raw.p);
+			if (l->name.n)
+				l->value = sip_trim(hf_bytes_of(value, (size_t)(p - 2 - value)));
 			return true;
 		}
 		l->folded = true;
 	}
 	return false;
-}
-
-bool sip_raw_line_split(struct hf_bytes raw, struct sip_raw_line *l)
-{
-	struct sip_cur c = {raw.p + l->at, raw.p + l->end - 2};
-
-	l->name = sip_run(&c, C_TOKEN);
-	while (c.p < c.end && (*c.p == ' ' || *c.p == '\t'))
-		c.p++;
-	if (!l->name.n || !sip_take(&c, ':'))
-		return false;
-	l->value = sip_trim(hf_bytes_of(c.p, (size_t)(c.end - c.p)));
-	return true;
 }
 
 bool sip_line_next(const struct sip_msg *msg, uint32_t *at, struct sip_line *out)
@@ -69,14 +110,14 @@ bool sip_line_next(const struct sip_msg *msg, uint32_t *at, struct sip_line *out
 		*at = msg->start_end;
 	while (*at < head.n && sip_raw_line_next(head, *at, &l)) {
 		*at = l.end;
-		if (!sip_raw_line_split(head, &l))
+		if (!l.name.n)
 			continue;
 		out->line = (struct sip_span){l.at, l.end - l.at};
 		out->name = sip_span_of(head.p, l.name);
 		out->value = sip_span_of(head.p, l.value);
 		out->text = l.value;
 		out->folded = l.folded;
-		out->id = (uint8_t)sip_header_id(l.name);
+		out->id = l.id;
 		out->is_via = out->id == SIP_H_VIA;
 		return true;
 	}

@@ -1,5 +1,5 @@
-/* Route (RFC 3261 20.34) with the places to cut, and Contact (20.10), of which only lives and the first URI matter: a proxy does
- * not judge a Contact (16.3; RFC 4475 3.1.2.13). Called by the scanner for each such line. */
+/* Route (RFC 3261 20.34) with the places to cut. Called by the scanner for each such line. Contact is not looked at: a proxy does not
+ * judge it (16.3; RFC 4475 3.1.2.13). */
 #include "scan_in.h"
 
 /* It may become the Request-URI, and has no headers either (RFC 3261 19.1.1). */
@@ -58,40 +58,4 @@ void sip_route_end(struct sip_scan *s)
 {
 	if (s->msg->n_routes > SIP_MAX_ROUTES && !route_uri(s->last_route, &s->msg->route_last.uri))
 		sip_fault(s, SIP_BAD, "Route");
-}
-
-/* Seconds; what is too large for us is "for ever", what is no number is not there (RFC 3261 20.19). */
-static bool contact_expires(struct hf_bytes params, uint32_t *out)
-{
-	struct hf_bytes text = sip_param(params, HF_LIT("expires"));
-	uint64_t v = UINT32_MAX;
-
-	if (!text.n || hf_read_uint(text, UINT32_MAX, &v) == HF_EINVAL)
-		return false;
-	*out = (uint32_t)v;
-	return true;
-}
-
-void sip_contact_line(struct sip_scan *s, const struct sip_raw_line *l)
-{
-	struct sip_msg *m = s->msg;
-	struct sip_list list = sip_list_of(l->value);
-	struct hf_bytes value, uri, params;
-	uint32_t expires;
-
-	while (sip_list_next(&list, &value) == SIP_ONE) {
-		if (hf_bytes_eq(value, HF_LIT("*"))) {
-			m->contact_star = true;
-			continue;
-		}
-		if (!value.n || !sip_addr_split(value, &uri, &params))
-			continue;
-		if (!m->contact_uri.p)
-			m->contact_uri = sip_text(s, l, uri);
-		if (contact_expires(params, &expires)) {
-			m->has_contact_expires = true;
-			if (expires > m->contact_expires)
-				m->contact_expires = expires;
-		}
-	}
 }

@@ -2,20 +2,24 @@
  * Must not know which header a value belongs to. Called by the scanner's other files and, for lists and folds, by the front. */
 #include "scan_in.h"
 
-#define T (C_TOKEN | C_CALLID)
-#define K C_CALLID
+#define V C_VALUE
+#define T (C_TOKEN | C_CALLID | V)
+#define K (C_CALLID | V)
+#define Q C_CALLID
 #define A (T | C_ALPHA | C_HOST)
 #define X (A | C_IP6)
 #define D (T | C_DIGIT | C_HOST | C_IP6)
-#define N C_NO_URI
-#define B (C_BLANK | N)
+#define N (C_NO_URI | V)
+#define B (C_BLANK | C_NO_URI)
 #define S C_STOP
+#define V16 V, V, V, V, V, V, V, V, V, V, V, V, V, V, V, V
 const uint16_t sip_class[256] = {
 	/* 00 */ N, N, N, N, N, N, N, N, N, B, B, N, N, B, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-	/*  ! */ B, T, K | S | N, K, K, T, K, T, K, K, T, T, S, T | C_HOST, T | C_HOST | C_IP6, K,
-	/* 0 9 */ D, D, D, D, D, D, D, D, D, D, K | C_IP6, 0, K | S | N, K, K | N, K,
-	/* @ A */ 0, X, X, X, X, X, X, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, K, K, K, K, T | C_HOST,
+	/*  ! */ B, T, Q | S | C_NO_URI, K, K, T, K, T, K, K, T, T, S, T | C_HOST, T | C_HOST | C_IP6, K,
+	/* 0 9 */ D, D, D, D, D, D, D, D, D, D, K | C_IP6, 0, Q | S | C_NO_URI, K, K | N, K,
+	/* @ A */ V, X, X, X, X, X, X, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, K, K, K, K, T | C_HOST,
 	/* ` a */ T, X, X, X, X, X, X, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, K, K, K, T, N,
+	/* 128 */ V16, V16, V16, V16, V16, V16, V16, V16,
 };
 #undef T
 #undef K
@@ -25,6 +29,45 @@ const uint16_t sip_class[256] = {
 #undef N
 #undef B
 #undef S
+#undef V
+#undef Q
+#undef V16
+
+const uint8_t *sip_past(const uint8_t *p, const uint8_t *end, unsigned kind)
+{
+	for (; end - p >= 4; p += 4) {
+		if (!sip_is(p[0], kind))
+			return p;
+		if (!sip_is(p[1], kind))
+			return p + 1;
+		if (!sip_is(p[2], kind))
+			return p + 2;
+		if (!sip_is(p[3], kind))
+			return p + 3;
+	}
+	while (p < end && sip_is(*p, kind))
+		p++;
+	return p;
+}
+
+const uint8_t *sip_past_value(const uint8_t *p, const uint8_t *end)
+{
+	while (end - p >= 8) {
+		uint64_t w = sip_word_at(p), stop = sip_below(w, ',' + 1) | sip_among(w, ';', '<'); /* and a few that are none */
+
+		if (!stop) {
+			p += 8;
+			continue;
+		}
+		p += sip_first(stop);
+		if (!sip_is(*p, C_VALUE))
+			return p;
+		p++;
+	}
+	while (p < end && sip_is(*p, C_VALUE))
+		p++;
+	return p;
+}
 
 bool sip_quoted(struct sip_cur *c)
 {
@@ -80,8 +123,7 @@ static bool param_value(struct sip_cur *c, struct hf_bytes *value)
 		if (!sip_quoted(c))
 			return false;
 	} else {
-		while (c->p < c->end && *c->p != ';' && !sip_is(*c->p, C_BLANK | C_STOP))
-			c->p++;
+		c->p = sip_past_value(from, c->end);
 	}
 	*value = hf_bytes_of(from, (size_t)(c->p - from));
 	return true;

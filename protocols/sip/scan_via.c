@@ -8,6 +8,13 @@ static bool protocol(struct sip_cur *c, struct sip_via *v, bool *ours)
 {
 	struct hf_bytes name, version;
 
+	if (c->end - c->p > 8 && memcmp(c->p, "SIP/2.0/", 8) == 0) { /* as nearly all of them write it */
+		*ours = true;
+		c->p += 8;
+		sip_blanks(c);
+		v->transport = sip_run(c, C_TOKEN);
+		return v->transport.n > 0 && c->p < c->end && sip_is(*c->p, C_BLANK);
+	}
 	name = sip_run(c, C_TOKEN);
 	sip_blanks(c);
 	if (!name.n || !sip_take(c, '/'))
@@ -138,6 +145,7 @@ static void keep(struct sip_scan *s, struct hf_bytes value, bool folded)
 
 	if (m->n_vias >= SIP_MAX_VIAS)
 		return;
+	memset(&m->via[m->n_vias], 0, sizeof m->via[0]);
 	fault = via_read(value, folded, s->raw.p, s->limits->params, s->arena, &m->via[m->n_vias]);
 	if (fault == SIP_TOO_LONG)
 		sip_fault(s, fault, "Via too long");

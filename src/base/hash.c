@@ -62,7 +62,7 @@ static inline uint64_t tail_of(const uint8_t *p, size_t n)
 	return t;
 }
 
-static inline uint64_t sip(const uint8_t key[16], struct hf_bytes b, int c, int d)
+static inline __attribute__((always_inline)) uint64_t sip(const uint8_t key[16], struct hf_bytes b, int c, int d)
 {
 	uint64_t v[4], last = (uint64_t)b.n << 56;
 	size_t i = 0, rest = b.n & 7;

@@ -181,7 +181,7 @@ static bool last_route(const struct sip_msg *m, struct lines *out)
 /* Our headers, which stand on top. */
 static void our_lines(const struct sip_msg *m, struct lines *out)
 {
-	unsigned rr = out->m->n_record_routes - m->n_record_routes, path = count(out->m, HF_LIT("Path")) - count(m, HF_LIT("Path"));
+	unsigned rr = count(out->m, HF_LIT("Record-Route")) - count(m, HF_LIT("Record-Route")), path = count(out->m, HF_LIT("Path")) - count(m, HF_LIT("Path"));
 
 	MUST(next(out) && hf_bytes_starts(line(out), HF_LIT("Via: SIP/2.0/")) && rr <= 2 && path <= 1);
 	MUST(m->has_max_forwards || (next(out) && hf_bytes_eq(line(out), HF_LIT("Max-Forwards: 70\r\n"))));
