@@ -23,11 +23,13 @@ static inline bool sip_is(uint8_t c, unsigned kind) { return (sip_class[c] & kin
 struct sip_cur { const uint8_t *p, *end; };
 
 static inline struct sip_cur sip_cur_of(struct hf_bytes b) { return (struct sip_cur){b.p, b.p ? b.p + b.n : b.p}; }
-static inline void sip_blanks(struct sip_cur *c)
+static inline const uint8_t *sip_past_blanks(const uint8_t *p, const uint8_t *end)
 {
-	while (c->p < c->end && sip_is(*c->p, C_BLANK))
-		c->p++;
+	while (p < end && sip_is(*p, C_BLANK))
+		p++;
+	return p;
 }
+static inline void sip_blanks(struct sip_cur *c) { c->p = sip_past_blanks(c->p, c->end); }
 /* Behind the longest run of octets of a kind. */
 const uint8_t *sip_past(const uint8_t *p, const uint8_t *end, unsigned kind);
 static inline struct hf_bytes sip_run(struct sip_cur *c, unsigned kind)

@@ -28,51 +28,48 @@ static inline bool is_plain(const uint8_t *p, size_t n)
 		SIP_TOP) == SIP_TOP;
 }
 
-/* The name of a header that stands right before its colon, and is of the usual octets. 0: let slow_name look. */
-static inline size_t quick_name(const uint8_t *p, enum sip_header *id)
+/* The name of a header that stands right before its colon, and is of the usual octets. 0: there is none. */
+static inline size_t quick_name(const uint8_t *p)
 {
 	uint64_t colon = sip_equal(sip_word_at(p), ':');
-	size_t n = 0;
 
-	if (!colon) {
-		colon = sip_equal(sip_word_at(p + 8), ':');
-		n = 8;
-	}
-	if (!colon)
-		return 0;
-	n += sip_first(colon);
-	*id = n ? sip_header_id(p, n) : SIP_H_NONE;
-	return *id != SIP_H_NONE || (n && is_plain(p, n)) ? n : 0;
+	if (colon)
+		return sip_first(colon);
+	colon = sip_equal(sip_word_at(p + 8), ':');
+	return colon ? 8 + sip_first(colon) : 0;
 }
 
-static size_t slow_name(struct sip_cur *c, enum sip_header *id)
+/* Any name, and blanks before the colon. Returns what is behind it; the start of the line when it is no header. Not inlined: it needs
+ * memory on the stack, and the usual lines shall not pay for that. */
+static __attribute__((noinline)) const uint8_t *slow_name(const uint8_t *at, const uint8_t *end, struct sip_raw_line *l)
 {
 	uint8_t padded[16] = {0};
-	struct hf_bytes name = sip_run(c, C_TOKEN);
+	const uint8_t *p = sip_past(at, end, C_TOKEN);
 
-	while (c->p < c->end && (*c->p == ' ' || *c->p == '\t'))
-		c->p++;
-	if (!name.n || c->p == c->end || *c->p != ':')
-		return 0;
-	memcpy(padded, name.p, name.n < sizeof padded ? name.n : sizeof padded);
-	*id = SIP_WORD(name, "subscription-state") ? SIP_H_SUBSCRIPTION_STATE : sip_header_id(padded, name.n);
-	return name.n;
+	l->name = hf_bytes_of(at, (size_t)(p - at));
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	if (!l->name.n || p == end || *p != ':') {
+		l->name.n = 0;
+		return at;
+	}
+	memcpy(padded, at, l->name.n < sizeof padded ? l->name.n : sizeof padded);
+	l->id = SIP_WORD(l->name, "subscription-state") ? SIP_H_SUBSCRIPTION_STATE : (uint8_t)sip_header_id(padded, l->name.n);
+	return p + 1;
 }
 
-/* Name and colon. Returns what is behind them; the start of the line when it is no header. */
+/* Name and colon; returns as slow_name. */
 static inline const uint8_t *name(const uint8_t *at, const uint8_t *end, struct sip_raw_line *l)
 {
-	enum sip_header id = SIP_H_NONE;
-	size_t n = end - at >= 16 ? quick_name(at, &id) : 0;
-	struct sip_cur c = {at, end};
+	size_t n = end - at >= 16 ? quick_name(at) : 0;
 
+	l->id = SIP_H_NONE;
 	if (n)
-		c.p = at + n;
-	else
-		n = slow_name(&c, &id);
+		l->id = (uint8_t)sip_header_id(at, n);
+	if (!n || (l->id == SIP_H_NONE && !is_plain(at, n)))
+		return slow_name(at, end, l);
 	l->name = hf_bytes_of(at, n);
-	l->id = (uint8_t)id;
-	return n ? c.p + 1 : at;
+	return at + n + 1;
 }
 
 bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)

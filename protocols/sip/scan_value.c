@@ -86,10 +86,11 @@ bool sip_host(struct sip_cur *c, struct hf_bytes *host)
 {
 	const uint8_t *from = c->p;
 
-	if (!sip_take(c, '[')) {
+	if (from == c->end || *from != '[') {
 		*host = sip_run(c, C_HOST);
 		return host->n > 0;
 	}
+	c->p++;
 	if (sip_run(c, C_IP6).n < 2 || !sip_take(c, ']'))
 		return false;
 	*host = hf_bytes_of(from, (size_t)(c->p - from));
@@ -98,59 +99,60 @@ bool sip_host(struct sip_cur *c, struct hf_bytes *host)
 
 bool sip_port(struct sip_cur *c, uint16_t *port)
 {
-	struct sip_cur q = *c;
-	uint64_t v;
+	const uint8_t *p = sip_past_blanks(c->p, c->end), *from;
+	uint32_t v = 0;
 
-	sip_blanks(&q);
-	if (!sip_take(&q, ':'))
+	if (p == c->end || *p != ':')
 		return true;
-	sip_blanks(&q);
-	if (hf_read_uint(sip_run(&q, C_DIGIT), 65535, &v) != HF_OK)
+	p = from = sip_past_blanks(p + 1, c->end);
+	for (; p < c->end && sip_is(*p, C_DIGIT); p++) {
+		v = v * 10 + (uint32_t)(*p - '0');
+		if (v > 65535)
+			return false;
+	}
+	if (p == from)
 		return false;
 	*port = (uint16_t)v;
-	*c = q;
+	c->p = p;
 	return true;
 }
 
-/* The value behind '=': a quoted string, or all up to what may follow a parameter. */
-static bool param_value(struct sip_cur *c, struct hf_bytes *value)
+/* The value behind '=': a quoted string, or all up to what may follow a parameter. NULL: a quote is not closed. */
+static const uint8_t *past_value(const uint8_t *from, const uint8_t *end)
 {
-	const uint8_t *from;
+	struct sip_cur c = {from, end};
 
-	sip_blanks(c);
-	from = c->p;
-	if (c->p < c->end && *c->p == '"') {
-		if (!sip_quoted(c))
-			return false;
-	} else {
-		c->p = sip_past_value(from, c->end);
-	}
-	*value = hf_bytes_of(from, (size_t)(c->p - from));
-	return true;
+	if (from == end || *from != '"')
+		return sip_past_value(from, end);
+	return sip_quoted(&c) ? c.p : NULL;
 }
 
 enum sip_more sip_param_next(struct sip_cur *c, struct sip_one_param *out)
 {
-	struct sip_cur q;
+	const uint8_t *end = c->end, *p = sip_past_blanks(c->p, end), *name, *eq;
 
-	sip_blanks(c);
-	if (c->p == c->end)
+	c->p = p;
+	if (p == end)
 		return SIP_END;
-	if (!sip_take(c, ';'))
+	if (*p != ';')
 		return SIP_BROKEN;
-	sip_blanks(c);
-	out->name = sip_run(c, C_TOKEN);
+	name = p = sip_past_blanks(p + 1, end);
+	while (p < end && sip_is(*p, C_TOKEN))
+		p++;
+	if (p == name)
+		return SIP_BROKEN;
+	out->name = hf_bytes_of(name, (size_t)(p - name));
 	out->value = HF_NONE;
-	if (out->name.n == 0)
-		return SIP_BROKEN;
-	q = *c;
-	sip_blanks(&q);
-	if (sip_take(&q, '=')) {
-		*c = q;
-		if (!param_value(c, &out->value))
+	eq = sip_past_blanks(p, end);
+	if (eq < end && *eq == '=') {
+		eq = sip_past_blanks(eq + 1, end);
+		p = past_value(eq, end);
+		if (!p)
 			return SIP_BROKEN;
+		out->value = hf_bytes_of(eq, (size_t)(p - eq));
 	}
-	out->all = hf_bytes_of(out->name.p, (size_t)(c->p - out->name.p));
+	out->all = hf_bytes_of(name, (size_t)(p - name));
+	c->p = p;
 	return SIP_ONE;
 }
 
@@ -208,26 +210,29 @@ bool sip_value_next(struct hf_bytes *list, struct hf_bytes *value)
 	return true;
 }
 
+/* "<...>" and what follows. */
+static bool bracketed(struct sip_cur c, struct hf_bytes *uri, struct hf_bytes *params)
+{
+	const uint8_t *close = memchr(c.p, '>', (size_t)(c.end - c.p));
+
+	if (!close)
+		return false;
+	*uri = hf_bytes_of(c.p + 1, (size_t)(close - c.p - 1));
+	*params = hf_bytes_of(close + 1, (size_t)(c.end - close - 1));
+	return true;
+}
+
 bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes *params)
 {
 	struct sip_cur c = sip_cur_of(value);
 	bool quoted = false;
-	const uint8_t *close;
 
 	for (; c.p < c.end && *c.p != ';'; c.p++) {
 		if (!sip_is(*c.p, C_STOP))
 			continue;
-		if (*c.p == ',')
-			return false;
-		if (*c.p == '<') {
-			close = memchr(c.p, '>', (size_t)(c.end - c.p));
-			if (!close)
-				return false;
-			*uri = hf_bytes_of(c.p + 1, (size_t)(close - c.p - 1));
-			*params = hf_bytes_of(close + 1, (size_t)(c.end - close - 1));
-			return true;
-		}
-		if (quoted || !sip_quoted(&c))
+		if (*c.p == '<')
+			return bracketed(c, uri, params);
+		if (*c.p == ',' || quoted || !sip_quoted(&c))
 			return false;
 		quoted = true;
 		c.p--;

@@ -68,32 +68,31 @@ static bool closed_up(struct sip_via *v, struct hf_arena *arena)
 /* A parameter that routing reads; twice is an error, for two readers would disagree. */
 static bool via_param(struct sip_via *v, const struct sip_one_param *one, const uint8_t *base)
 {
-	static const struct { const char *name; size_t n, at; } known[] = {
-		{"branch", 6, offsetof(struct sip_via, branch)},
-		{"received", 8, offsetof(struct sip_via, received)},
-		{"maddr", 5, offsetof(struct sip_via, maddr)},
-		{"hf", 2, offsetof(struct sip_via, hf)},
-	};
+	struct hf_bytes *to;
 
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-		struct hf_bytes *to = (struct hf_bytes *)((char *)v + known[i].at);
-
-		if (!sip_word(one->name, known[i].name, known[i].n))
-			continue;
-		if (to->p || !one->value.n)
+	if (SIP_WORD(one->name, "branch")) {
+		to = &v->branch;
+	} else if (SIP_WORD(one->name, "hf")) {
+		to = &v->hf;
+	} else if (SIP_WORD(one->name, "received")) {
+		to = &v->received;
+	} else if (SIP_WORD(one->name, "maddr")) {
+		to = &v->maddr;
+	} else if (SIP_WORD(one->name, "rport")) {
+		if (v->rport)
 			return false;
-		*to = one->value;
-		if (i == 1)
-			v->received_span = sip_span_of(base, one->all);
+		v->rport = true;
+		v->rport_value = one->value.n > 0;
+		v->rport_span = sip_span_of(base, one->all);
+		return true;
+	} else {
 		return true;
 	}
-	if (!SIP_WORD(one->name, "rport"))
-		return true;
-	if (v->rport)
+	if (to->p || !one->value.n)
 		return false;
-	v->rport = true;
-	v->rport_value = one->value.n > 0;
-	v->rport_span = sip_span_of(base, one->all);
+	*to = one->value;
+	if (to == &v->received)
+		v->received_span = sip_span_of(base, one->all);
 	return true;
 }
 
