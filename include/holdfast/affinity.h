@@ -27,6 +27,9 @@ struct hf_key {
 /* SipHash-1-3 under the hash key of kind, ':' and the octets (at most `cap` of them), top 60 bits; never 0 (0 becomes 1). */
 uint64_t hf_fingerprint(const uint8_t hash_key[16], struct hf_bytes kind, struct hf_bytes octets, size_t cap);
 
+/* The same of what is together already, "kind:octets". */
+uint64_t hf_fingerprint_text(const uint8_t hash_key[16], struct hf_bytes text);
+
 /* H32: top 32 bits of SipHash-1-3 of `name:` pool NUL server (RULES-SIP "Forms": server); never 0. */
 uint32_t hf_server_hash(const uint8_t hash_key[16], struct hf_bytes pool, struct hf_bytes server);
 

@@ -26,7 +26,19 @@ static inline uint8_t *hf_w_room(struct hf_writer *w, size_t n)
 }
 void hf_w_mem(struct hf_writer *w, const void *p, size_t n);
 static inline void hf_w_bytes(struct hf_writer *w, struct hf_bytes b) { hf_w_mem(w, b.p, b.n); }
-static inline void hf_w_str(struct hf_writer *w, const char *s) { hf_w_mem(w, s, strlen(s)); }
+static inline void hf_w_str(struct hf_writer *w, const char *s)
+{
+	size_t n = strlen(s);
+
+	if (__builtin_constant_p(n) && n && n <= 16) { /* a few stores instead of two calls */
+		uint8_t *p = hf_w_room(w, n);
+
+		if (p)
+			memcpy(p, s, n);
+	} else {
+		hf_w_mem(w, s, n);
+	}
+}
 static inline void hf_w_u8(struct hf_writer *w, uint8_t v)
 {
 	uint8_t *p = hf_w_room(w, 1);

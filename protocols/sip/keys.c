@@ -6,13 +6,15 @@
 
 enum { TEXT_MAX = 128 }; /* octets of a key's text in the tables */
 
-static const char *const names[SIP_KEY_KINDS] = {"call-id", "source", "from-user", "to-user", "request-uri"};
+#define NAME(s) {(const uint8_t *)s, sizeof s - 1}
+static const struct hf_bytes names[SIP_KEY_KINDS] = {NAME("call-id"), NAME("source"), NAME("from-user"), NAME("to-user"), NAME("request-uri")};
+#undef NAME
 /* Kinds that the design names and this program has not: told apart from a typing mistake. */
 static const char *const not_built[] = {"user", "domain", "source-port", "destination", "source-destination", "header:", "uri-param:", "token:", "source/"};
 
-static struct hf_bytes text_of(struct hf_arena *arena, const char *kind, struct hf_bytes octets)
+static struct hf_bytes text_of(struct hf_arena *arena, struct hf_bytes kind, struct hf_bytes octets)
 {
-	size_t n = strlen(kind), cap = n + 1 + octets.n;
+	size_t cap = kind.n + 1 + octets.n;
 	uint8_t *p;
 	struct hf_writer w;
 
@@ -22,15 +24,18 @@ static struct hf_bytes text_of(struct hf_arena *arena, const char *kind, struct 
 	if (!p)
 		return HF_NONE;
 	w = hf_writer_on(p, cap);
-	hf_w_str(&w, kind);
+	hf_w_bytes(&w, kind);
 	hf_w_u8(&w, ':');
-	hf_w_bytes(&w, hf_bytes_sub(octets, 0, cap - n - 1));
+	hf_w_bytes(&w, hf_bytes_sub(octets, 0, cap - kind.n - 1));
 	return hf_writer_view(&w);
 }
 
 static struct hf_key key_of(const struct hf_ctx *ctx, enum sip_key_kind kind, struct hf_bytes octets, size_t cap)
 {
-	return (struct hf_key){hf_fingerprint(ctx->site->hash_key, hf_bytes_str(names[kind]), octets, cap), text_of(ctx->arena, names[kind], octets)};
+	struct hf_bytes text = text_of(ctx->arena, names[kind], octets);
+	bool whole = text.n == names[kind].n + 1 + octets.n && octets.n <= cap; /* the text is what the fingerprint is of, as a rule */
+
+	return (struct hf_key){whole ? hf_fingerprint_text(ctx->site->hash_key, text) : hf_fingerprint(ctx->site->hash_key, names[kind], octets, cap), text};
 }
 
 struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id) { return key_of(s->ctx, SIP_KEY_CALL_ID, call_id, SIZE_MAX); }
@@ -88,7 +93,7 @@ uint64_t sip_place(const struct sip_step *s)
 			continue;
 		if (k->kind[i] == SIP_KEY_CALL_ID && o.n <= s->conf->key_length)
 			return 0;
-		return hf_fingerprint(s->ctx->site->hash_key, hf_bytes_str(names[k->kind[i]]), o, s->conf->key_length);
+		return hf_fingerprint(s->ctx->site->hash_key, names[k->kind[i]], o, s->conf->key_length);
 	}
 	return 0;
 }
@@ -116,7 +121,7 @@ void sip_refs(const struct sip_step *s, struct hf_key refs[2])
 static int kind_of(struct hf_bytes word)
 {
 	for (int i = 0; i < SIP_KEY_KINDS; i++)
-		if (hf_bytes_eq(word, hf_bytes_str(names[i])))
+		if (hf_bytes_eq(word, names[i]))
 			return i;
 	return -1;
 }
@@ -136,7 +141,7 @@ static enum hf_err refuse(struct hf_bytes word, struct hf_writer *why)
 		}
 	}
 	for (int i = 0; i < SIP_KEY_KINDS; i++)
-		hf_nearest_add(&near, hf_bytes_str(names[i]));
+		hf_nearest_add(&near, names[i]);
 	hf_w_printf(why, "no key is named \"%.*s\"; nearest: ", (int)(word.n < 64 ? word.n : 64), (const char *)word.p);
 	hf_w_nearest(why, &near);
 	return HF_EINVAL;

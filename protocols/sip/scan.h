@@ -119,7 +119,7 @@ struct sip_msg {
 	size_t used;                /* octets of the input that this message took (leading CRLF included); SIP_INCOMPLETE: the leading CRLF alone */
 	size_t need;                /* SIP_INCOMPLETE: at least so many octets are needed in all, 0 = unknown */
 
-	struct sip_via via[SIP_MAX_VIAS]; /* the two topmost */
+	struct sip_via via[SIP_MAX_VIAS]; /* the two topmost; of the second of a response the parameters may not have been read */
 	struct sip_route route[SIP_MAX_ROUTES]; /* the topmost */
 	struct sip_route route_last;
 };

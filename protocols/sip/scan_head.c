@@ -48,7 +48,7 @@ static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_by
 	while ((more = sip_param_next(&c, &one)) == SIP_ONE && n++ < s->limits->params) {
 		if (!SIP_WORD(one.name, "tag"))
 			continue;
-		if (tag->p || !one.value.n || hf_bytes_find(one.value, '"') < one.value.n)
+		if (tag->p || !one.value.n || one.value.p[0] == '"')
 			more = SIP_BROKEN;
 		else
 			*tag = one.value;

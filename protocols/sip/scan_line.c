@@ -74,11 +74,18 @@ static inline const uint8_t *name(const uint8_t *at, const uint8_t *end, struct 
 
 bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)
 {
-	const uint8_t *end = raw.p + raw.n, *at = raw.p + pos, *value = name(at, end, l), *p;
+	const uint8_t *end = raw.p + raw.n, *at = raw.p + pos, *value, *p;
 
 	l->at = pos;
 	l->folded = l->bare = false;
 	l->value = HF_NONE;
+	if (end - at >= 2 && at[0] == '\r' && at[1] == '\n') { /* the empty line, which nothing folds */
+		l->name = HF_NONE;
+		l->id = SIP_H_NONE;
+		l->end = pos + 2;
+		return true;
+	}
+	value = name(at, end, l);
 	for (p = value; (p = low(p, end)) < end;) {
 		uint8_t octet = *p++;
 
@@ -87,7 +94,7 @@ bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l
 			continue;
 		}
 		p++;
-		if (p == end || (*p != ' ' && *p != '\t') || p - at == 2) {
+		if (p == end || (*p != ' ' && *p != '\t')) {
 			l->end = (uint32_t)(p - raw.p);
 			if (l->name.n)
 				l->value = sip_trim(hf_bytes_of(value, (size_t)(p - 2 - value)));

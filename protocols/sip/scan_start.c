@@ -4,14 +4,17 @@
 
 enum sip_method sip_method_of(struct hf_bytes m)
 {
-	static const char *const names[SIP_OTHER] = {
-		[SIP_INVITE] = "INVITE", [SIP_ACK] = "ACK", [SIP_BYE] = "BYE", [SIP_CANCEL] = "CANCEL", [SIP_OPTIONS] = "OPTIONS",
-		[SIP_REGISTER] = "REGISTER", [SIP_SUBSCRIBE] = "SUBSCRIBE", [SIP_NOTIFY] = "NOTIFY", [SIP_PUBLISH] = "PUBLISH",
-		[SIP_PRACK] = "PRACK", [SIP_UPDATE] = "UPDATE", [SIP_REFER] = "REFER", [SIP_MESSAGE] = "MESSAGE", [SIP_INFO] = "INFO",
+	static const struct { char name[10]; uint8_t n; } names[SIP_OTHER] = {
+#define NAME(s) {s, sizeof s - 1}
+		[SIP_INVITE] = NAME("INVITE"), [SIP_ACK] = NAME("ACK"), [SIP_BYE] = NAME("BYE"), [SIP_CANCEL] = NAME("CANCEL"),
+		[SIP_OPTIONS] = NAME("OPTIONS"), [SIP_REGISTER] = NAME("REGISTER"), [SIP_SUBSCRIBE] = NAME("SUBSCRIBE"), [SIP_NOTIFY] = NAME("NOTIFY"),
+		[SIP_PUBLISH] = NAME("PUBLISH"), [SIP_PRACK] = NAME("PRACK"), [SIP_UPDATE] = NAME("UPDATE"), [SIP_REFER] = NAME("REFER"),
+		[SIP_MESSAGE] = NAME("MESSAGE"), [SIP_INFO] = NAME("INFO"),
+#undef NAME
 	};
 
 	for (int i = 0; i < SIP_OTHER; i++)
-		if (m.n && m.p[0] == (uint8_t)names[i][0] && hf_bytes_eq(m, hf_bytes_str(names[i])))
+		if (m.n == names[i].n && m.p[0] == (uint8_t)names[i].name[0] && memcmp(m.p, names[i].name, m.n) == 0)
 			return (enum sip_method)i;
 	return SIP_OTHER;
 }
@@ -23,6 +26,8 @@ static enum version version_of(struct hf_bytes word)
 {
 	struct sip_cur c = sip_cur_of(hf_bytes_sub(word, 4, word.n));
 
+	if (hf_bytes_eq(word, HF_LIT("SIP/2.0")))
+		return OUR_VERSION;
 	if (!hf_bytes_istarts(word, HF_LIT("SIP/")))
 		return NO_VERSION;
 	if (hf_bytes_eq(hf_bytes_sub(word, 4, word.n), HF_LIT("2.0")))

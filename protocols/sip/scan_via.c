@@ -96,7 +96,7 @@ static bool via_param(struct sip_via *v, const struct sip_one_param *one, const 
 	return true;
 }
 
-static enum sip_fault via_read(struct hf_bytes value, bool folded, const uint8_t *base, uint32_t max_params, struct hf_arena *arena,
+static enum sip_fault via_read(struct hf_bytes value, bool folded, bool host_only, const uint8_t *base, uint32_t max_params, struct hf_arena *arena,
 	struct sip_via *v)
 {
 	struct sip_cur c = sip_cur_of(value);
@@ -115,6 +115,8 @@ static enum sip_fault via_read(struct hf_bytes value, bool folded, const uint8_t
 		return SIP_TOO_LONG;
 	sip_blanks(&c);
 	v->params = sip_span_of(base, hf_bytes_of(c.p, (size_t)(c.end - c.p)));
+	if (host_only && v->params.n / 2 <= max_params) /* ";x" is the shortest: there are not too many */
+		return SIP_GOOD;
 	for (uint32_t n = 0; (more = sip_param_next(&c, &one)) == SIP_ONE; n++) {
 		if (n == max_params)
 			return SIP_TOO_LONG;
@@ -127,7 +129,7 @@ static enum sip_fault via_read(struct hf_bytes value, bool folded, const uint8_t
 bool sip_via_read(struct hf_bytes value, const uint8_t *base, uint32_t max_params, struct hf_arena *arena, struct sip_via *v)
 {
 	memset(v, 0, sizeof *v);
-	return via_read(value, true, base, max_params, arena, v) == SIP_GOOD;
+	return via_read(value, true, false, base, max_params, arena, v) == SIP_GOOD;
 }
 
 /* An identifier must follow the magic cookie (RFC 3261 8.1.1.7; RFC 4475 3.2.1). */
@@ -136,7 +138,8 @@ static bool bare_cookie(const struct sip_via *v)
 	return SIP_WORD(v->branch, "z9hg4bk");
 }
 
-/* One value of a line. The second is judged by whoever sends to it: a request does not depend on it. */
+/* One value of a line. The second is judged by whoever sends to it: a request does not depend on it, and of a response's only the host is
+ * looked at. */
 static void keep(struct sip_scan *s, struct hf_bytes value, bool folded)
 {
 	struct sip_msg *m = s->msg;
@@ -145,7 +148,7 @@ static void keep(struct sip_scan *s, struct hf_bytes value, bool folded)
 	if (m->n_vias >= SIP_MAX_VIAS)
 		return;
 	memset(&m->via[m->n_vias], 0, sizeof m->via[0]);
-	fault = via_read(value, folded, s->raw.p, s->limits->params, s->arena, &m->via[m->n_vias]);
+	fault = via_read(value, folded, m->response && m->n_vias > 0, s->raw.p, s->limits->params, s->arena, &m->via[m->n_vias]);
 	if (fault == SIP_TOO_LONG)
 		sip_fault(s, fault, "Via too long");
 	else if (m->n_vias == 0 && fault != SIP_GOOD)

@@ -18,6 +18,13 @@ void sip_mix_lp(struct sip_mix *m, struct hf_bytes b)
 {
 	uint8_t n[2];
 
+	if (!m->spilt && b.n + 2 <= sizeof m->buf - m->n) {
+		hf_put16(m->buf + m->n, (uint16_t)b.n);
+		if (b.n)
+			memcpy(m->buf + m->n + 2, b.p, b.n);
+		m->n += b.n + 2;
+		return;
+	}
 	hf_put16(n, (uint16_t)b.n);
 	sip_mix_add(m, hf_bytes_of(n, 2));
 	sip_mix_add(m, b);
@@ -54,7 +61,7 @@ bool sip_tag_holds(const struct hf_site *site, uint8_t id, const uint8_t tag[SIP
 	for (unsigned i = 0; i < site->n_sign; i++) {
 		uint8_t want[SIP_TAG];
 
-		if (sip_key_id(site->sign[i]) != id)
+		if (site->n_sign > 1 && sip_key_id(site->sign[i]) != id) /* the tag covers the id: where there is one key it tells alone */
 			continue;
 		hf_put64(want, tag_of(site->sign[i], c));
 		if (hf_bytes_same_secret(hf_bytes_of(want, SIP_TAG), hf_bytes_of(tag, SIP_TAG)))

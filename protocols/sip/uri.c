@@ -59,6 +59,12 @@ static bool sip_tail(struct sip_uri *u, struct hf_bytes rest, size_t at)
 static bool scheme(struct sip_cur *c, struct sip_uri *u)
 {
 	u->scheme.p = c->p;
+	if (c->end - c->p > 4 && memcmp(c->p, "sip:", 4) == 0) { /* as nearly all of them are */
+		u->scheme.n = 3;
+		u->sip = true;
+		c->p += 4;
+		return true;
+	}
 	while (c->p < c->end && (sip_is(*c->p, C_ALPHA | C_DIGIT) || *c->p == '+' || *c->p == '-' || *c->p == '.'))
 		c->p++;
 	u->scheme.n = (size_t)(c->p - u->scheme.p);
@@ -67,26 +73,37 @@ static bool scheme(struct sip_cur *c, struct sip_uri *u)
 	return u->scheme.n && sip_is(u->scheme.p[0], C_ALPHA) && sip_take(c, ':') && c->p < c->end;
 }
 
+/* An octet that stands in no URI. */
+static bool has_foreign(struct hf_bytes b)
+{
+	size_t i = 0;
+
+	for (; b.n - i >= 8; i += 8) {
+		uint64_t w = sip_word_at(b.p + i);
+
+		if (sip_below(w, ' ' + 1) | sip_equal(w, '"') | sip_equal(w, '<') | sip_equal(w, '>') | sip_equal(w, 127))
+			return true;
+	}
+	for (; i < b.n; i++)
+		if (sip_is(b.p[i], C_NO_URI))
+			return true;
+	return false;
+}
+
 bool sip_uri_read(struct hf_bytes text, struct sip_uri *out)
 {
 	struct sip_cur c = sip_cur_of(text);
 	struct hf_bytes rest;
-	size_t at;
 
 	memset(out, 0, sizeof *out);
 	out->text = text;
 	if (!scheme(&c, out))
 		return false;
 	rest = hf_bytes_of(c.p, (size_t)(c.end - c.p));
-	at = rest.n;
-	for (size_t i = 0; i < rest.n; i++) {
-		if (sip_is(rest.p[i], C_NO_URI))
-			return false;
-		if (rest.p[i] == '@' && at == rest.n)
-			at = i;
-	}
+	if (has_foreign(rest))
+		return false;
 	if (out->sip || out->sips)
-		return sip_tail(out, rest, at);
+		return sip_tail(out, rest, hf_bytes_find(rest, '@'));
 	if (!SIP_WORD(out->scheme, "tel"))
 		return true; /* opaque: whoever serves the scheme knows its form */
 	out->user = hf_bytes_sub(rest, 0, hf_bytes_find(rest, ';'));
