@@ -33,7 +33,6 @@ struct hf_loop *hf_loop_new(void)
 
 	if (cfg && l) {
 		event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
-		event_config_set_flag(cfg, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST); /* changes of one turn are one system call; no descriptor of ours is a dup */
 		l->base = event_base_new_with_config(cfg);
 	}
 	if (cfg)
