@@ -12,6 +12,7 @@ struct hf_region {
 	void *p;     /* page-aligned; zero where nothing was ever written */
 	size_t n;
 	bool kept;   /* it holds what a former process left */
+	bool lost;   /* there was such a file, but of another size, form or boot: it began anew */
 	int fd;      /* locked while it is open; -1: memory of this process alone */
 	void *base;  /* the mapping, with the head before p */
 };

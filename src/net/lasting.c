@@ -69,6 +69,8 @@ static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_co
 		hf_engine_counts(rt->engine, &c);
 		hf_log(HF_LOG_INFO, "event=tables-kept pool=%s entries=%llu", rt->name, (unsigned long long)c.entries);
 	}
+	if (rt->region.lost)
+		hf_log(HF_LOG_WARN, "event=tables-anew pool=%s reason=\"the kept tables are of another size (slots, max-entries), version or boot\"", rt->name);
 	return rt->engine != NULL;
 }
 

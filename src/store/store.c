@@ -66,6 +66,7 @@ static bool prepare(struct hf_region *r, const struct head *want)
 	if (fstat(r->fd, &st) != 0)
 		return false;
 	r->kept = st.st_size == (off_t)(HEAD + r->n) && pread(r->fd, &have, sizeof have, 0) == (ssize_t)sizeof have && memcmp(&have, want, sizeof have) == 0;
+	r->lost = !r->kept && st.st_size > 0;
 	if (!r->kept && ftruncate(r->fd, 0) != 0)
 		return false;
 	e = posix_fallocate(r->fd, 0, (off_t)(HEAD + r->n));
@@ -78,10 +79,15 @@ static bool prepare(struct hf_region *r, const struct head *want)
 static enum hf_err map_file(struct hf_region *r, const char *path, struct hf_writer *why)
 {
 	struct head want;
+	char text[160];
 
 	wanted(&want, r->n);
-	if (!prepare(r, &want))
-		return fail(r, path, of_system(), strerror(errno), why);
+	if (!prepare(r, &want)) {
+		if (errno != ENOSPC)
+			return fail(r, path, of_system(), strerror(errno), why);
+		snprintf(text, sizeof text, "it needs %zu MiB, and there is no room: lower max-entries, or give run-dir a larger file system", (HEAD + r->n + (1 << 20) - 1) >> 20);
+		return fail(r, path, HF_ENOMEM, text, why);
+	}
 	r->base = mmap(NULL, HEAD + r->n, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
 	if (r->base == MAP_FAILED) {
 		r->base = NULL;

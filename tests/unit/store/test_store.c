@@ -64,7 +64,7 @@ static void comes_back(void **state)
 	(void)state;
 	leave(N);
 	assert_int_equal(get(N, &r), HF_OK);
-	assert_true(r.kept);
+	assert_true(r.kept && !r.lost);
 	assert_memory_equal(r.p, "left", 4);
 	assert_int_equal(((uint8_t *)r.p)[N - 1], 7);
 	assert_int_equal((uintptr_t)r.p % 4096, 0);
@@ -78,6 +78,7 @@ static void is_new(void)
 
 	assert_int_equal(get(N, &r), HF_OK);
 	assert_false(r.kept);
+	assert_true(r.lost); /* who opens it can say so */
 	assert_memory_equal(r.p, zero, 4);
 	assert_int_equal(((uint8_t *)r.p)[N - 1], 0);
 	hf_store_close(&r);
