@@ -110,5 +110,5 @@ void confcheck_whole(struct load *l, struct finding_to *to)
 	if (!l->conf.n_services)
 		finding_error(to, 1, "there is no [service NAME]: nothing to do");
 	if (!l->conf.gateway.cluster_secret_file.n)
-		finding_warn(to, line, "no cluster-secret-file: one is made in state-dir; a second gateway would have another and disagree");
+		finding_warn(to, line, "no cluster-secret-file: the keys are made in state-dir; a second gateway for the same servers needs the same file");
 }

@@ -226,7 +226,7 @@ static bool read_server(const struct ini_entry *e, const struct hf_front *front,
 
 	*v = (struct hf_conf_server){.weight = 100, .line = e->line};
 	if (!ini_word(&rest, &name) || !ini_word(&rest, &place)) {
-		finding_error(to, e->line, "server = %s: NAME ADDRESS:PORT", hf_log_text(e->value));
+		finding_error(to, e->line, "server = %s: the address is missing: NAME ADDRESS:PORT", hf_log_text(e->value));
 		return false;
 	}
 	if (!ini_is_name(name)) {

@@ -130,6 +130,8 @@ void ini_read(struct hf_bytes text, struct confmem *mem, struct ini_doc *doc, st
 	struct ini_section *s = NULL;
 	bool any = false;
 
+	if (hf_bytes_starts(text, HF_LIT("\xef\xbb\xbf"))) /* a byte order mark: some editors write one */
+		text = hf_bytes_sub(text, 3, text.n);
 	if (!make_room(text, mem, doc)) {
 		to->no_memory = true;
 		return;

@@ -200,7 +200,10 @@ enum hf_err optval_read(const struct hf_option *row, struct hf_bytes text, void 
 	void *field = (char *)base + row->offset;
 
 	if (refused(row, text)) {
-		hf_w_str(why, "not built yet");
+		hf_w_str(why, "not built yet; ");
+		if (row->type == HF_OPT_CUSTOM)
+			hf_w_str(why, row->unit);
+		optval_range(row, why);
 		return HF_EINVAL;
 	}
 	switch (row->type) {

@@ -28,7 +28,7 @@ static void test_servers(void **state)
 static void test_servers_refused(void **state)
 {
 	static const struct { const char *line; const char *part; } t[] = {
-		{"server = z", "NAME ADDRESS:PORT"},
+		{"server = z", "server = z: the address is missing: NAME ADDRESS:PORT"},
 		{"server = z pbx.example.org:7000", "names are not resolved yet: write the address"},
 		{"server = z udp://pbx", "names are not resolved yet: write the address"},
 		{"server = z 192.0.2.300", "not an address"},

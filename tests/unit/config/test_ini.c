@@ -13,6 +13,14 @@ static void test_blanks_and_line_ends(void **state)
 	assert_int_equal(conf->pools[0].servers[0].line, 9);
 }
 
+/* Fails without the byte order mark's line in ini_read(); elsewhere it is no blank. */
+static void test_byte_order_mark(void **state)
+{
+	(void)state;
+	refuses(GOOD_SERVICE GOOD_POOL "\xef\xbb\xbf" "slots = 16\n", 7, "neither [SECTION] nor NAME = VALUE");
+	accepts("\xef\xbb\xbf" GOOD_SERVICE GOOD_POOL);
+}
+
 /* One form of fault a row; each fails without the check that says its text. */
 static void test_forms_refused(void **state)
 {
@@ -145,7 +153,7 @@ static void test_findings_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_blanks_and_line_ends, drop_all), cmocka_unit_test_teardown(test_forms_refused, drop_all),
+		cmocka_unit_test_teardown(test_blanks_and_line_ends, drop_all), cmocka_unit_test_teardown(test_forms_refused, drop_all), cmocka_unit_test_teardown(test_byte_order_mark, drop_all),
 		cmocka_unit_test_teardown(test_nul_is_refused, drop_all), cmocka_unit_test_teardown(test_line_length, drop_all),
 		cmocka_unit_test_teardown(test_file_size, drop_all), cmocka_unit_test_teardown(test_name_length, drop_all),
 		cmocka_unit_test_teardown(test_surprises_are_warned_of, drop_all), cmocka_unit_test_teardown(test_all_are_listed_in_order, drop_all),
