@@ -10,7 +10,7 @@
 	X(POOLS, "pools") X(AFFINITY, "affinity") X(HASH, "hash") X(ENTRIES, "entries") X(EXCEPTIONS, "exceptions") X(MAX_ENTRIES, "max_entries") \
 	X(SERVERS, "servers") X(POOL, "pool") X(NAME, "name") X(ADDRESS, "address") X(TRANSPORT, "transport") X(STATE, "state") \
 	X(WEIGHT, "weight") X(FILE_WEIGHT, "file_weight") X(SESSIONS, "sessions") X(CAP, "cap") X(SLOTS, "slots") X(SINCE_S, "since_s") \
-	X(LAST_FAILURE, "last_failure") \
+	X(LAST_FAILURE, "last_failure") X(REMOVED, "removed") \
 	X(KEY, "key") X(FINGERPRINT, "fingerprint") X(SLOT, "slot") X(OWNER, "owner") X(SERVER, "server") X(WHY, "why") \
 	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up")
 

@@ -229,7 +229,7 @@ static enum hf_err bind_path(struct admin *a, const struct sockaddr_un *at, stru
 			return HF_EIO;
 		}
 		if (is_live(at)) {
-			hf_w_printf(why, "admin-socket: another gateway answers at %s; stop it, or give this one a run-dir of its own", at->sun_path);
+			hf_w_printf(why, "admin-socket: another gateway answers at %s; stop it, or give this one a state-dir and run-dir of its own", at->sun_path);
 			return HF_EIO;
 		}
 		unlink(at->sun_path);

@@ -111,6 +111,7 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	json_uint(j, HF_F_SLOTS, v->slots);
 	json_uint(j, HF_F_SINCE_S, (now - v->since_ms) / 1000);
 	json_str(j, HF_F_LAST_FAILURE, m.last_failure);
+	json_bool(j, HF_F_REMOVED, v->removed);
 	json_close(j, '}');
 }
 

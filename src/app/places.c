@@ -36,6 +36,37 @@ static void find_user(struct places *p, struct hf_bytes name, struct hf_findings
 	}
 	p->uid = pw->pw_uid;
 	p->gid = pw->pw_gid;
+	if (geteuid() == 0 || geteuid() == p->uid)
+		return;
+	snprintf(text, sizeof text, "user: only root can become %s; the gateway stays who starts it", p->user);
+	report_add(f, false, hf_bytes_str(text));
+}
+
+/* Is it there, or can it be made? `before` is made earlier. What we may not look at is left to the start. */
+static void check_dir(const char *option, const char *path, const char *before, struct hf_findings *f)
+{
+	char up[PATH_MAX], text[256];
+	struct stat st;
+	size_t n = strlen(path);
+
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return;
+		snprintf(text, sizeof text, "%s: %.150s is there and is no directory", option, path);
+		finding(f, text);
+		return;
+	}
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	snprintf(up, sizeof up, "%.*s", n ? (int)n : 1, n ? path : ".");
+	if (errno != ENOENT || strcmp(up, before) == 0 || stat(up, &st) == 0 || errno != ENOENT)
+		return;
+	snprintf(text, sizeof text, "%s: cannot make %.150s: the directory above it is missing, make that first", option, path);
+	finding(f, text);
 }
 
 enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, struct hf_findings *f)
@@ -54,6 +85,8 @@ enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, st
 	if (strlen(p->admin) >= sizeof ((struct sockaddr_un *)0)->sun_path)
 		finding(f, "admin-socket: the path is longer than the 107 octets that the system allows for a socket");
 	find_user(p, conf->user, f);
+	check_dir("state-dir", p->state, "", f);
+	check_dir("run-dir", p->run, p->state, f);
 	return f->errors > before ? HF_EINVAL : HF_OK;
 }
 

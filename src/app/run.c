@@ -54,14 +54,17 @@ static enum hf_exit secret(struct start *s)
 /* Every flow is two descriptors; the soft limit is for programs that use select. */
 static enum hf_exit descriptors(struct start *s)
 {
+	unsigned long long flows = s->conf->gateway.max_flows;
 	struct rlimit r;
 
-	(void)s;
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
-		r.rlim_cur = r.rlim_max;
-		if (setrlimit(RLIMIT_NOFILE, &r) < 0)
-			hf_log(HF_LOG_WARN, "event=descriptor-limit error=\"%m\"");
-	}
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return HF_EXIT_DONE;
+	r.rlim_cur = r.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &r) < 0)
+		hf_log(HF_LOG_WARN, "event=descriptor-limit error=\"%m\"");
+	if (r.rlim_max / 2 < flows)
+		hf_log(HF_LOG_WARN, "event=descriptor-limit limit=%llu max_flows=%llu warning=\"a flow takes two: raise the hard limit (ulimit -Hn, LimitNOFILE) or lower max-flows\"",
+		       (unsigned long long)r.rlim_max, flows);
 	return HF_EXIT_DONE;
 }
 
@@ -167,7 +170,8 @@ static enum hf_exit say_ready(struct start *s)
 	reload_log_options(hf_net_conf(g->net));
 	hf_log(HF_LOG_INFO, "event=start version=%s pid=%ld file=%s", HF_VERSION, (long)getpid(), g->args->file);
 	listening_log(g);
-	hf_log(HF_LOG_INFO, "event=ready pid=%ld boot=%08lx workers=%u", (long)getpid(), (unsigned long)g->site.boot, hf_net_workers(g->net));
+	hf_log(HF_LOG_INFO, "event=ready pid=%ld boot=%08lx workers=%u admin=%s", (long)getpid(), (unsigned long)g->site.boot, hf_net_workers(g->net),
+	       hf_log_text(hf_bytes_str(g->places.admin[0] ? g->places.admin : "off")));
 	notify("READY=1");
 	return HF_EXIT_DONE;
 }
@@ -229,6 +233,10 @@ enum hf_exit hf_app_check(const struct hf_app_args *args)
 	if (code == HF_EXIT_DONE && secret_open(&g.places, false, args->accept_new_hash, &g.site, &s.findings) != HF_OK)
 		code = HF_EXIT_CONFIG;
 	report_print(args->file, &s.findings);
+	if (code == HF_EXIT_DONE)
+		printf("%s: good, %u warning%s\n", args->file, s.findings.n, s.findings.n == 1 ? "" : "s");
+	else
+		fprintf(stderr, "%s: refused, %u error%s\n", args->file, s.findings.errors, s.findings.errors == 1 ? "" : "s");
 	hf_findings_free(&s.findings);
 	hf_conf_free(s.conf);
 	return code;

@@ -37,12 +37,29 @@ static enum hf_err none(const struct command *c, struct hf_writer *why)
 	return HF_EINVAL;
 }
 
-/* Without --pool the key must be one of a single pool. */
+/* The kind in front of a key, with its colon; empty when there is none. */
+static struct hf_bytes kind_of(struct hf_bytes key)
+{
+	size_t colon = hf_bytes_find(key, ':');
+
+	return hf_bytes_sub(key, 0, colon < key.n ? colon + 1 : 0);
+}
+
+/* Was the kind typed? A pool that puts another one before the key took what was typed for a part of it. */
+static bool is_typed_kind(const struct command *c, const struct found *f)
+{
+	struct hf_bytes kind = kind_of(c->key);
+
+	return kind.n && hf_bytes_eq(kind, kind_of(f->key.text));
+}
+
+/* Without --pool the key must be one of a single pool, or of a single pool that knows the kind that was typed. */
 static enum hf_err find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct found *out, struct hf_writer *why)
 {
 	const struct hf_conf *conf = hf_net_conf(g->net);
 	const struct hf_conf_pool *only = NULL;
-	unsigned n = 0;
+	unsigned n = 0, typed = 0;
+	struct found best = {0};
 
 	if (c->pool.n && target_pool(g, c->pool, &only, why) != HF_OK)
 		return HF_ENOENT;
@@ -51,6 +68,8 @@ static enum hf_err find(struct gateway *g, const struct command *c, struct hf_ar
 
 		if ((only && only != &conf->pools[i]) || !key_in(g, &conf->pools[i], c->key, arena, &f))
 			continue;
+		if (is_typed_kind(c, &f) && typed++ == 0)
+			best = f;
 		if (n++ == 0)
 			*out = f;
 		else if (n == 2)
@@ -58,7 +77,9 @@ static enum hf_err find(struct gateway *g, const struct command *c, struct hf_ar
 		if (n > 1)
 			hf_w_printf(why, ", %s", conf->pools[i].name);
 	}
-	return n == 1 ? HF_OK : n ? HF_EEXIST : none(c, why);
+	if (typed == 1)
+		*out = best;
+	return n == 1 || typed == 1 ? HF_OK : n ? HF_EEXIST : none(c, why);
 }
 
 static void name_of(struct hf_engine *e, enum hf_field field, uint16_t id, struct json *j)

@@ -50,6 +50,10 @@ int main(int argc, char **argv)
 	if (optind == argc && mode == OPT_PRINT)
 		return (int)hf_app_print_config();
 	if (optind < argc || !args.file || !*args.file) {
+		if (optind < argc)
+			fprintf(stderr, "holdfast: '%s' is no option; a configuration is given with -c FILE\n", argv[optind]);
+		else
+			fputs("holdfast: -c FILE is missing\n", stderr);
 		usage(stderr);
 		return HF_EXIT_USAGE;
 	}

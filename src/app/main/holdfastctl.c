@@ -41,6 +41,18 @@ static int no_gateway(const char *path, const char *why)
 	return NO_GATEWAY;
 }
 
+/* Nobody was reached: what to do about it depends on why. */
+static int not_reached(const char *path)
+{
+	int e = errno;
+
+	no_gateway(path, strerror(e));
+	fputs(e == EACCES ? "  its user, its group and root may ask it\n"
+	                  : "  a gateway that runs says its socket at its start (event=ready ... admin=SOCKET): holdfastctl -s SOCKET COMMAND\n",
+		stderr);
+	return NO_GATEWAY;
+}
+
 static int dial(const char *path)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -95,7 +107,7 @@ static int exchange(const char *path, struct hf_bytes line, struct hf_writer *w)
 	int fd = dial(path), code = DONE;
 
 	if (fd < 0)
-		return no_gateway(path, strerror(errno));
+		return not_reached(path);
 	if (send(fd, line.p, line.n, MSG_NOSIGNAL) != (ssize_t)line.n || !read_all(fd, w))
 		code = no_gateway(path, errno == EAGAIN ? "no answer in time" : strerror(errno));
 	close(fd);
@@ -127,7 +139,8 @@ static int usage(FILE *to, int code)
 {
 	fputs("usage: holdfastctl [-s SOCKET] [--json] COMMAND\n", to);
 	for (unsigned i = 0; i < n_commands; i++)
-		fprintf(to, "  %s %s\n", commands[i].name, commands[i].args);
+		fprintf(to, "  %s%s%s\n      %s\n", commands[i].name, *commands[i].args ? " " : "", commands[i].args, commands[i].help);
+	fputs("  -s SOCKET is admin-socket of the configuration; --json prints the answer as it came.\n", to);
 	return code;
 }
 
@@ -143,7 +156,7 @@ static const struct command *find_command(const char *name)
 		hf_nearest_add(&near, hf_bytes_str(commands[i].name));
 	}
 	hf_w_nearest(&w, &near);
-	fprintf(stderr, "holdfastctl: no command %s; nearest: %.*s\n", name, (int)w.n, t);
+	fprintf(stderr, "holdfastctl: no command '%s'; nearest: %.*s (holdfastctl --help lists all)\n", name, (int)w.n, t);
 	return NULL;
 }
 
@@ -194,7 +207,7 @@ int main(int argc, char **argv)
 	if (!c)
 		return USAGE;
 	if (!write_line(&w, argv + optind, &n, &as_json) || n - 1 < c->min || n - 1 > c->max) {
-		fprintf(stderr, "usage: holdfastctl %s %s\n", c->name, c->args);
+		fprintf(stderr, "usage: holdfastctl %s%s%s\n", c->name, *c->args ? " " : "", c->args);
 		return USAGE;
 	}
 	if (!path[0])

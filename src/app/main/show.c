@@ -93,15 +93,18 @@ static void show_status(const struct hf_json *a)
 			       show_text(&v, HF_F_SLOTS), show_text(&v, HF_F_ENTRIES), show_text(&v, HF_F_MAX_ENTRIES), show_text(&v, HF_F_EXCEPTIONS));
 }
 
-/* A server's row; a weight that is not the file's says so. */
+/* A server's row; a weight that is not the file's says so, and a server that the file has no more. */
 enum { COLUMNS = 11 };
 static void row(const struct hf_json *s, char cell[COLUMNS][128])
 {
 	static const enum hf_field plain[COLUMNS] = {HF_F_POOL, HF_F_NAME, HF_F_TRANSPORT, HF_F_ADDRESS, HF_F_STATE, HF_F_SINCE_S, HF_F_WEIGHT,
 		HF_F_SESSIONS, HF_F_CAP, HF_F_SLOTS, HF_F_LAST_FAILURE};
+	struct hf_json removed;
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(cell[i], sizeof cell[i], "%s", show_text(s, plain[i]));
+	if (show_get(s, HF_F_REMOVED, &removed) && removed.kind == HF_JSON_TRUE)
+		snprintf(cell[4], sizeof cell[4], "%.40s (removed)", show_text(s, HF_F_STATE));
 	snprintf(cell[5], sizeof cell[5], "%s", duration(number(s, HF_F_SINCE_S)));
 	if (number(s, HF_F_WEIGHT) != number(s, HF_F_FILE_WEIGHT))
 		snprintf(cell[6], sizeof cell[6], "%.40s (file %.40s)", show_text(s, HF_F_WEIGHT), show_text(s, HF_F_FILE_WEIGHT));
@@ -151,7 +154,10 @@ static void show_where(const struct hf_json *a)
 
 static void show_change(const struct hf_json *a)
 {
-	printf("%s/%s: %s, weight %s (file %s)\n", show_text(a, HF_F_POOL), show_text(a, HF_F_SERVER), show_text(a, HF_F_STATE), show_text(a, HF_F_WEIGHT), show_text(a, HF_F_FILE_WEIGHT));
+	struct hf_json v;
+
+	printf("%s/%s: %s, weight %s (file %s)%s\n", show_text(a, HF_F_POOL), show_text(a, HF_F_SERVER), show_text(a, HF_F_STATE), show_text(a, HF_F_WEIGHT), show_text(a, HF_F_FILE_WEIGHT),
+	       show_get(a, HF_F_WEIGHT, &v) && number(a, HF_F_WEIGHT) == 0 ? ": weight 0 takes no new sessions" : "");
 }
 
 void show_findings(const struct hf_json *a, FILE *to)
@@ -179,12 +185,12 @@ static void show_reload(const struct hf_json *a)
 }
 
 const struct command commands[] = {
-	{"status", "", 0, 0, show_status},
-	{"servers", "", 0, 0, show_servers},
-	{"where", "[--pool POOL] [KIND:]KEY", 1, 1000, show_where},
-	{"drain", "[POOL/]SERVER", 1, 1, show_change},
-	{"undrain", "[POOL/]SERVER", 1, 1, show_change},
-	{"weight", "[POOL/]SERVER 0..256|file", 2, 2, show_change},
-	{"reload", "", 0, 0, show_reload},
+	{"status", "", "what runs: services with their listeners and drops, pools with their entries", 0, 0, show_status},
+	{"servers", "", "all servers: state, weight, sessions, the cap for new ones, last failure", 0, 0, show_servers},
+	{"where", "[--pool POOL] [KIND:]KEY", "which server a request with this key alone would reach now, and why", 1, 1000, show_where},
+	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, show_change},
+	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, show_change},
+	{"weight", "[POOL/]SERVER 0..256|file", "its share of new sessions from now on; file: as the configuration says", 2, 2, show_change},
+	{"reload", "", "read the configuration again: all of it takes hold, or nothing", 0, 0, show_reload},
 };
 const unsigned n_commands = sizeof commands / sizeof commands[0];

@@ -8,7 +8,7 @@
 #include "holdfast/json.h"
 
 struct command {
-	const char *name, *args;
+	const char *name, *args, *help;
 	int min, max; /* words behind the name */
 	void (*show)(const struct hf_json *answer);
 };

@@ -69,7 +69,7 @@ static void servers_have_their_fields(void **state)
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "servers", &a));
 	v = item(&a, "servers", 1);
-	assert_keys(&v, "pool name address transport state weight file_weight sessions cap slots since_s last_failure ");
+	assert_keys(&v, "pool name address transport state weight file_weight sessions cap slots since_s last_failure removed ");
 	gate_assert_raw(&v, "pool", "p");
 	gate_assert_raw(&v, "name", "s2");
 	gate_assert_raw(&v, "address", "127.0.0.1:7002");
@@ -78,6 +78,7 @@ static void servers_have_their_fields(void **state)
 	gate_assert_raw(&v, "weight", "50");
 	gate_assert_raw(&v, "cap", "1"); /* load-factor = 1.5 */
 	gate_assert_raw(&v, "last_failure", "");
+	gate_assert_raw(&v, "removed", "false");
 	v = item(&a, "servers", 4);
 	gate_assert_raw(&v, "name", "t1");
 	gate_assert_raw(&v, "pool", "q");
@@ -158,6 +159,24 @@ static void where_refuses(void **state)
 	gate_close(&g);
 }
 
+/* Fails without is_typed_kind(): a front that takes any text makes every key ambiguous. */
+static void where_goes_by_the_kind(void **state)
+{
+	struct gateway g;
+	struct hf_json a;
+
+	(void)state;
+	gate_open(&g, ONE_POOL "[service c]\nprotocol = rock\nlisten = udp://127.0.0.1:0\npool = r\n[pool r]\nprobe = none\nserver = x 127.0.0.1:7006\n");
+	assert_true(gate_ask(&g, "where wave:x", &a));
+	gate_assert_raw(&a, "pool", "p");
+	assert_true(gate_ask(&g, "where rock:x", &a));
+	gate_assert_raw(&a, "pool", "r");
+	assert_true(gate_ask(&g, "where reed:x", &a)); /* nobody's kind: a key of the one that takes any text */
+	gate_assert_raw(&a, "key", "rock:reed:x");
+	gate_refused(&g, "where x", "this can be a key of several pools; say --pool with one of: p, r");
+	gate_close(&g);
+}
+
 static void drain_and_weight_take_hold(void **state)
 {
 	struct gateway g;
@@ -229,7 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
-		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses),
+		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
 		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
 	};
 

@@ -127,6 +127,31 @@ static void places_are_checked(void **state)
 	hf_findings_free(&f);
 }
 
+/* Fails without check_dir(): --check would take what a start refuses. */
+static void dirs_that_cannot_be_made_are_found(void **state)
+{
+	static const struct { const char *state, *run; unsigned errors; const char *part; } t[] = {
+		{"/no-such-dir-here/x", "/r", 1, "state-dir: cannot make /no-such-dir-here/x: the directory above it is missing"},
+		{"/no-such-dir-here", "/no-such-dir-here/run", 0, NULL}, /* the one is made in the other */
+		{"/no-such-dir-here/", "/no-such-dir-there//run/", 1, "run-dir: cannot make /no-such-dir-there//run/"},
+		{"/dev/null", "/r", 1, "state-dir: /dev/null is there and is no directory"},
+		{"here", "/r", 0, NULL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof t / sizeof t[0]; i++) {
+		struct hf_conf_gateway conf = {.state_dir = hf_bytes_str(t[i].state), .run_dir = hf_bytes_str(t[i].run)};
+		struct hf_findings f = {0};
+		struct places p;
+
+		assert_int_equal(places_find(&conf, &p, &f), t[i].errors ? HF_EINVAL : HF_OK);
+		assert_int_equal(f.errors, t[i].errors);
+		if (t[i].part && !strstr(f.list[0].text, t[i].part))
+			fail_msg("%s", f.list[0].text);
+		hf_findings_free(&f);
+	}
+}
+
 static void dirs_are_made(void **state)
 {
 	struct places p = {0};
@@ -152,7 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_hash_key_is_refused), cmocka_unit_test(a_reload_wants_the_same_secret), cmocka_unit_test(places_are_checked),
-		cmocka_unit_test(dirs_are_made),
+		cmocka_unit_test(dirs_that_cannot_be_made_are_found), cmocka_unit_test(dirs_are_made),
 	};
 
 	(void)gate_close;
