@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds Holdfast from this clone and shows it at work, or runs a configuration of yours.
-#   sh conf/quickstart.sh            build, then a demonstration of a minute: scripted servers, calls and desktops, all on loopback
+#   sh conf/quickstart.sh            build, then a demonstration of half a minute: scripted servers, calls and desktops, all on loopback
 #   sh conf/quickstart.sh MY.ini     build, then run that file in the foreground (Ctrl-C ends it)
 # For Debian 12, as root or with sudo (only to install packages). Changes nothing outside build/ and /tmp/holdfast-demo.
 # The demonstration fails (exit 1) when a single live session was moved.
