@@ -1,5 +1,5 @@
 """Two real xrdp hosts, real logins by xfreerdp: the desktop of a user (its host's colour on the picture, and one session in all) is the same after a
-disconnect, while its host drains, and after a reload that adds a third host; a new user does not land at the draining one. Without the bond a
+disconnect, while its host drains, and after a reload that adds a third host, after the gateway died; a new user does not land at the draining one. Without the bond a
 second desktop is started elsewhere. Each host lives in namespaces of its own, with its own /etc/xrdp and accounts: nothing of the machine changes."""
 import os, re, subprocess
 
@@ -122,7 +122,12 @@ def run(s):
     g.wait_state("xrdp3", "up")
     for u in USERS[:2]:
         equal(come(s, displays, g, u, f"{u}-reloaded"), homes[u], f"{u} after a reload")
+    g.kill()
+    until("the gateway is dead", lambda: not g.alive())
+    g = s.gateway(head + s.ini_rdp(lines, probe))
+    for u in USERS[:2]:
+        equal(come(s, displays, g, u, f"{u}-restarted"), homes[u], f"{u} after the gateway died and came back")
     for u in USERS:
         equal(len(sessions(s, u)), 1, f"sessions that {u} has had: {sessions(s, u)}")
     g.stop()
-    print("3 users, 8 logins, 3 desktops", end="")
+    print("3 users, 10 logins, 3 desktops", end="")
