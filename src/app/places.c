@@ -42,12 +42,25 @@ static void find_user(struct places *p, struct hf_bytes name, struct hf_findings
 	report_add(f, false, hf_bytes_str(text));
 }
 
+/* The directory that a path stands in. */
+static void above(const char *path, char *up, size_t size)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	snprintf(up, size, "%.*s", n ? (int)n : 1, n ? path : ".");
+}
+
 /* Is it there, or can it be made? `before` is made earlier. What we may not look at is left to the start. */
 static void check_dir(const char *option, const char *path, const char *before, struct hf_findings *f)
 {
 	char up[PATH_MAX], text[256];
 	struct stat st;
-	size_t n = strlen(path);
 
 	if (stat(path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
@@ -56,14 +69,10 @@ static void check_dir(const char *option, const char *path, const char *before, 
 		finding(f, text);
 		return;
 	}
-	while (n && path[n - 1] == '/')
-		n--;
-	while (n && path[n - 1] != '/')
-		n--;
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	snprintf(up, sizeof up, "%.*s", n ? (int)n : 1, n ? path : ".");
-	if (errno != ENOENT || strcmp(up, before) == 0 || stat(up, &st) == 0 || errno != ENOENT)
+	if (errno != ENOENT)
+		return;
+	above(path, up, sizeof up);
+	if (strcmp(up, before) == 0 || stat(up, &st) == 0 || errno != ENOENT)
 		return;
 	snprintf(text, sizeof text, "%s: cannot make %.150s: the directory above it is missing, make that first", option, path);
 	finding(f, text);
@@ -92,6 +101,18 @@ enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, st
 
 bool places_change_user(const struct places *p) { return p->user[0] && geteuid() == 0; }
 
+/* Where everybody may make names (/tmp, /dev/shm), somebody else can have made this one before us, as a directory or a link. */
+static bool is_foreign(const struct places *p, const char *path)
+{
+	char up[PATH_MAX];
+	struct stat st;
+
+	above(path, up, sizeof up);
+	if (stat(up, &st) != 0 || !(st.st_mode & S_IWOTH) || lstat(path, &st) != 0)
+		return false;
+	return st.st_uid != 0 && st.st_uid != geteuid() && !(places_change_user(p) && st.st_uid == p->uid);
+}
+
 static enum hf_err make_dir(const struct places *p, const char *option, const char *path, struct hf_writer *why)
 {
 	struct stat st;
@@ -99,6 +120,9 @@ static enum hf_err make_dir(const struct places *p, const char *option, const ch
 	if (mkdir(path, 0750) == 0) {
 		if (!places_change_user(p) || chown(path, p->uid, p->gid) == 0)
 			return HF_OK;
+	} else if (errno == EEXIST && is_foreign(p, path)) {
+		hf_w_printf(why, "%s: %.800s belongs to another user, and everybody may write above it: remove it, or choose another place", option, path);
+		return HF_EIO;
 	} else if (errno == EEXIST && stat(path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
 			return HF_OK;

@@ -173,11 +173,40 @@ static void dirs_are_made(void **state)
 	assert_int_equal(places_make(&p, &why), HF_EIO);
 }
 
+/* Fails without is_foreign(): what lies in /tmp or /dev/shm may be somebody's trap. */
+static void a_dir_of_somebody_else_is_refused(void **state)
+{
+	char link[sizeof gate_dir + 8];
+	struct places p = {0};
+	uint8_t text[1024] = "";
+	struct hf_writer why = hf_writer_on(text, sizeof text - 1);
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can give away what it made */
+	snprintf(p.state, sizeof p.state, "%s", gate_dir); /* /tmp is everybody's */
+	snprintf(p.run, sizeof p.run, "%s", gate_dir);
+	snprintf(link, sizeof link, "%s.link", gate_dir);
+	assert_int_equal(symlink("/etc", link), 0);
+	assert_int_equal(lchown(link, 65534, 65534), 0);
+	snprintf(p.run, sizeof p.run, "%s", link);
+	assert_int_equal(places_make(&p, &why), HF_EIO);
+	assert_int_equal(unlink(link), 0);
+	assert_non_null(strstr((char *)text, "belongs to another user"));
+	snprintf(p.run, sizeof p.run, "%s", gate_dir);
+	assert_int_equal(chown(gate_dir, 65534, 65534), 0);
+	assert_int_equal(places_make(&p, &why), HF_EIO);
+	snprintf(p.user, sizeof p.user, "nobody");
+	p.uid = p.gid = 65534; /* the user that we become */
+	assert_int_equal(places_make(&p, &why), HF_OK);
+	assert_int_equal(chown(gate_dir, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_hash_key_is_refused), cmocka_unit_test(a_reload_wants_the_same_secret), cmocka_unit_test(places_are_checked),
-		cmocka_unit_test(dirs_that_cannot_be_made_are_found), cmocka_unit_test(dirs_are_made),
+		cmocka_unit_test(dirs_that_cannot_be_made_are_found), cmocka_unit_test(dirs_are_made), cmocka_unit_test(a_dir_of_somebody_else_is_refused),
 	};
 
 	(void)gate_close;
