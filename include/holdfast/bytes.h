@@ -33,7 +33,7 @@ static inline struct hf_bytes hf_bytes_sub(struct hf_bytes b, size_t from, size_
 		n = b.n - from;
 	return (struct hf_bytes){b.p ? b.p + from : NULL, n};
 }
-static inline uint8_t hf_lower(uint8_t c) { return c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : c; }
+static inline uint8_t hf_lower(uint8_t c) { return (uint8_t)(c | (c >= 'A' && c <= 'Z') << 5); }
 
 /* Equal when ASCII letters are compared without case. */
 bool hf_bytes_ieq(struct hf_bytes a, struct hf_bytes b);

@@ -4,8 +4,6 @@
 
 #include "inside.h"
 
-#include "holdfast/hash.h"
-
 enum { NUL_PING_MAX = 4 /* phones send 1 to 4 */, PIPELINED = 16385 /* room behind the longest message, so that one read takes several */ };
 /* Without a server: long enough that a crowd of phones does not come back at once, short enough for a caller. */
 #define RETRY_AFTER HF_LIT("Retry-After: 10\r\n")
@@ -26,14 +24,12 @@ static bool is_ping(struct hf_bytes b)
 
 /* ---- towards a server ---- */
 
-/* A number of the source, for fallback = source. */
-static uint64_t spread_of(const struct sip_step *s) { return hf_sip13(s->ctx->site->hash_key, hf_addr_ip(&s->ev->source)); }
-
+/* A request always has a key, so that the pool's fallback is never asked and needs no number of the source. */
 static void ask(struct sip_step *s)
 {
 	struct sip_life l = sip_life_of_request(s);
 	struct hf_ask q = {.key = sip_call_key(s, s->p->msg.call_id), .place = sip_place(s), .life = l.life, .life_s = l.seconds, .flags = l.flags,
-			   .spread = spread_of(s), .hint_why = HF_WHY_COOKIE};
+			   .hint_why = HF_WHY_COOKIE};
 
 	if (s->p->has_cookie)
 		q.hint = s->p->cookie.server;

@@ -58,9 +58,9 @@ static enum head head(struct sip_scan *s)
 			sip_fault(s, SIP_TOO_LONG, "too many headers");
 			return HEAD_LEFT;
 		}
-		if (l.name.n)
+		if (l.id != SIP_H_NONE)
 			sip_header_read(s, &l);
-		else
+		else if (!l.name.n)
 			sip_fault(s, SIP_BAD, "header name");
 	}
 	m->body = s->pos;

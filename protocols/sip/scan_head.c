@@ -11,18 +11,16 @@ struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struc
 	return text;
 }
 
-/* A blank or control octet. */
+/* A blank or control octet. The last word overlaps the one before it. */
 static bool has_gap(struct hf_bytes b)
 {
-	size_t i = 0;
-
-	for (; b.n - i >= 8; i += 8) {
-		uint64_t w = sip_word_at(b.p + i);
+	for (size_t i = 0; b.n >= 8 && i < b.n; i += 8) {
+		uint64_t w = sip_word_at(b.p + (i + 8 <= b.n ? i : b.n - 8));
 
 		if (sip_below(w, ' ' + 1) | sip_equal(w, 127))
 			return true;
 	}
-	for (; i < b.n; i++)
+	for (size_t i = 0; b.n < 8 && i < b.n; i++)
 		if (b.p[i] <= ' ' || b.p[i] == 127)
 			return true;
 	return false;
@@ -201,9 +199,7 @@ static const struct {
 /* Remembers where the lines of a header are, to be joined when all are known: joining one by one would be quadratic. */
 static void note(struct sip_scan *s, const struct sip_raw_line *l, enum sip_header id)
 {
-	if (id == SIP_H_ROUTE && s->msg->response)
-		return;
-	if (id == SIP_H_ROUTE || id == SIP_H_PROXY_REQUIRE) {
+	if (id == SIP_H_ROUTE ? !s->msg->response : id == SIP_H_PROXY_REQUIRE) {
 		uint32_t *first = id == SIP_H_ROUTE ? &s->route.first : &s->require.first;
 		uint32_t *lines = id == SIP_H_ROUTE ? &s->route.lines : &s->require.lines;
 		size_t *total = id == SIP_H_ROUTE ? &s->route.total : &s->require.total;
@@ -219,8 +215,6 @@ void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l)
 	enum sip_header id = (enum sip_header)l->id;
 	bool again = (s->seen & sip_bit(id)) != 0;
 
-	if (id == SIP_H_NONE)
-		return;
 	s->seen |= sip_bit(id);
 	if (l->bare && (ECHOED & sip_bit(id)))
 		s->echo_bare = true;

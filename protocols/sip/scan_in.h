@@ -152,6 +152,7 @@ bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l
 /* Methods are told apart by case (RFC 3261 7.1). */
 enum sip_method sip_method_of(struct hf_bytes m);
 void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l);
+/* A line with a header that we know. */
 void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l);

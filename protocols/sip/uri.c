@@ -76,15 +76,13 @@ static bool scheme(struct sip_cur *c, struct sip_uri *u)
 /* An octet that stands in no URI. */
 static bool has_foreign(struct hf_bytes b)
 {
-	size_t i = 0;
-
-	for (; b.n - i >= 8; i += 8) {
-		uint64_t w = sip_word_at(b.p + i);
+	for (size_t i = 0; b.n >= 8 && i < b.n; i += 8) {
+		uint64_t w = sip_word_at(b.p + (i + 8 <= b.n ? i : b.n - 8)); /* the last one overlaps */
 
 		if (sip_below(w, ' ' + 1) | sip_equal(w, '"') | sip_equal(w, '<') | sip_equal(w, '>') | sip_equal(w, 127))
 			return true;
 	}
-	for (; i < b.n; i++)
+	for (size_t i = 0; b.n < 8 && i < b.n; i++)
 		if (sip_is(b.p[i], C_NO_URI))
 			return true;
 	return false;
