@@ -193,7 +193,7 @@ static const struct hf_option pool[] = {
 	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "none | connect", .dflt = "none", .offset = 0, .read = read_probe,
 		.help = "How a server's health is asked for."},
 	{"probe-interval", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 100, .max = HOUR, .dflt = "10s", AT(hf_conf_pool, probe_interval),
-		.help = "From one probe of a server to the next."},
+		.help = "From one probe of a server to the next; while its state is in doubt they follow each other by probe-timeout."},
 	{"probe-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 10, .max = MINUTE, .dflt = "1s", AT(hf_conf_pool, probe_timeout),
 		.help = "A probe without an answer has failed after this."},
 	{"probe-rise", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 100, .unit = "probes", .dflt = "2", AT(hf_conf_pool, probe_rise),

@@ -117,10 +117,17 @@ static enum how how(const struct probe *p)
 	return h == HOW_NONE && p->passive ? HOW_CONNECT : h;
 }
 
+/* Between the first sign that a server's state is another and the verdict probes follow each other closely, so that probe-fall and
+ * probe-rise cost seconds, not intervals; the same right after a start, when nothing is known yet. */
+static bool in_doubt(const struct probe *p) { return p->down ? p->good > 0 : p->bad > 0; }
+
 static void again(struct probe *p)
 {
+	const struct hf_conf_pool *c = p->pool->conf;
+	uint64_t soon = c->probe_timeout < c->probe_interval ? c->probe_timeout : c->probe_interval;
+
 	stop(p);
-	hf_timer_set(p->timer, waited_for(p) ? PASSIVE_MS : p->pool->conf->probe_interval);
+	hf_timer_set(p->timer, waited_for(p) ? PASSIVE_MS : in_doubt(p) ? soon : c->probe_interval);
 }
 
 static void verdict(struct probe *p, enum hf_probe_result r, uint32_t busy_ms, const char *why)
