@@ -73,6 +73,8 @@ struct flow {
 	enum hf_transport transport;
 	bool link;             /* we dialled it; source is whom */
 	uint8_t index;         /* of several links to one address */
+	bool cut;              /* what waits in `out` begins inside a message */
+	bool again;            /* a link that carries what another could not send: there is no third */
 	bool dirty, blocked, resume; /* in w->dirty; in w->blocked; it was, and has messages to go on with */
 	bool awaited;          /* some in w->blocked wait for this one */
 	enum { ARM_FIRST, ARM_PARTIAL, ARM_IDLE } armed; /* what the deadline is for */
@@ -130,6 +132,8 @@ struct flow *link_to(struct worker *w, const struct snap_service *s, const struc
 void link_ready(struct flow *f);
 void link_failed(struct flow *f, unsigned reason);
 void link_give_back(struct flow *f);
+/* Whole messages that wait in a link that is ending go to a new link to the same place. */
+void link_resend(struct flow *f);
 void link_forget(struct flow *f);
 
 /* stuck.c */

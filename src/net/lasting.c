@@ -39,7 +39,7 @@ static struct hf_engine_conf engine_conf(const struct hf_net *net, const struct 
 {
 	struct hf_engine_conf e = {.mode = (enum hf_mode)c->affinity, .method = (enum hf_method)c->hash, .slot_bits = (unsigned)c->slots,
 		.load_factor_milli = (uint32_t)c->load_factor, .max_entries = (uint32_t)c->max_entries, .balance = (enum hf_balance)c->balance,
-		.fallback = (enum hf_fallback)c->fallback};
+		.fallback = (enum hf_fallback)c->fallback, .ring_points = (uint32_t)c->ring_points};
 
 	memcpy(e.hash_key, net->site.hash_key, 16);
 	return e;
@@ -76,7 +76,8 @@ static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_co
 
 static bool same_engine(const struct hf_engine_conf *a, const struct hf_engine_conf *b)
 {
-	return a->mode == b->mode && a->method == b->method && a->slot_bits == b->slot_bits && a->max_entries == b->max_entries && a->balance == b->balance;
+	return a->mode == b->mode && a->method == b->method && a->slot_bits == b->slot_bits && a->max_entries == b->max_entries && a->balance == b->balance &&
+	       a->ring_points == b->ring_points;
 }
 
 struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why)
@@ -88,7 +89,7 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, con
 		if (strcmp(net->pools[i]->name, c->name) == 0) {
 			if (same_engine(&net->pools[i]->made_of, &e))
 				return net->pools[i];
-			hf_w_printf(why, "pool %s: affinity, hash, slots, balance and max-entries cannot change while the gateway runs: restart it", c->name);
+			hf_w_printf(why, "pool %s: affinity, hash, ring-points, slots, balance and max-entries cannot change while the gateway runs: restart it", c->name);
 			return NULL;
 		}
 	list = realloc(net->pools, (net->n_pools + 1) * sizeof *list);

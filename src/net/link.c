@@ -123,6 +123,18 @@ void link_give_back(struct flow *f)
 	}
 }
 
+void link_resend(struct flow *f)
+{
+	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	struct link_to to = {.addr = f->source, .transport = f->transport, .index = f->index, .member = s ? snap_by_hash(s->pool, f->server_hash) : NULL};
+	struct flow *next = s && !f->again ? link_to(f->w, s, snap_listener(s, f->listener, NULL), &to) : NULL;
+
+	if (next)
+		next->again = true;
+	if (!next || stream_put(next, NULL, buf_view(&f->side[HF_CLIENT].out), NULL, 0) != HF_OK)
+		link_give_back(f);
+}
+
 void link_ready(struct flow *f)
 {
 	struct worker *w = f->w;

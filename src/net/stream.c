@@ -108,6 +108,26 @@ static void unblock(struct worker *w, struct flow *f)
 	}
 }
 
+/* A link that ends: what it has not begun to send goes over a new one, once; what a new one could not take goes back to the front. */
+static void end_link(struct flow *f)
+{
+	if (f->phase == PHASE_LINKING)
+		link_give_back(f);
+	else if (buf_len(&f->side[HF_CLIENT].out) && !f->cut)
+		link_resend(f);
+	conn_close(f, f->end);
+}
+
+static void drain(struct flow *f)
+{
+	struct buf *out = &f->side[HF_CLIENT].out;
+
+	if (conn_drain(&f->side[HF_CLIENT]) != HF_OK)
+		f->end = f->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
+	f->cut = buf_len(out) && (f->cut || out->at); /* the rest may begin inside a message */
+	f->again = f->again && buf_len(out);
+}
+
 static void clean(struct flow *f)
 {
 	struct side *s = &f->side[HF_CLIENT];
@@ -116,15 +136,13 @@ static void clean(struct flow *f)
 		f->resume = false;
 		parcels(f);
 	}
-	if (f->phase == PHASE_MESSAGES && !f->end && conn_drain(s) != HF_OK)
-		f->end = f->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
+	if (f->phase == PHASE_MESSAGES && !f->end)
+		drain(f);
 	if (buf_len(&s->out) < LOW)
 		unblock(f->w, f);
-	if (f->end && f->link) {
-		if (f->phase == PHASE_LINKING)
-			link_give_back(f);
-		conn_close(f, f->end); /* nobody waits for the rest */
-	} else if (f->end)
+	if (f->end && f->link)
+		end_link(f);
+	else if (f->end)
 		conn_close_later(f, f->end);
 	else
 		watch(f);
