@@ -15,7 +15,7 @@
 #define HF_NO_SERVER 0
 
 enum hf_mode { HF_MODE_AUTO, HF_MODE_TABLE, HF_MODE_HASH, HF_MODE_NONE };
-enum hf_method { HF_METHOD_CARP };
+enum hf_method { HF_METHOD_CARP, HF_METHOD_RING, HF_METHOD_MAGLEV, HF_METHOD_MODULO };
 enum hf_balance { HF_BALANCE_HASH };
 enum hf_fallback { HF_FALLBACK_LEAST, HF_FALLBACK_ROUND_ROBIN, HF_FALLBACK_SOURCE };
 
@@ -28,6 +28,7 @@ struct hf_engine_conf {
 	uint32_t max_entries;       /* 1..2^28 */
 	enum hf_balance balance;
 	enum hf_fallback fallback;
+	uint32_t ring_points;       /* ring: points of a server at weight 100, 1..1024 */
 };
 
 struct hf_engine;

@@ -7,8 +7,6 @@
 
 #include <pthread.h>
 
-#include "holdfast/hash.h"
-
 #define LOG_BITS 12 /* 4096 steps and a line between two of them: error below 8e-10 */
 #define LOG_ONE 31  /* fraction bits of a logarithm */
 
@@ -42,27 +40,7 @@ uint32_t carp_log(unsigned i)
 	return table[i];
 }
 
-static uint64_t seed_of(const uint8_t hash_key[16], struct hf_bytes name)
-{
-	struct hf_sip s;
-
-	hf_sip_init(&s, hash_key, 1, 3);
-	hf_sip_add(&s, HF_LIT("server:"));
-	hf_sip_add(&s, name);
-	return hf_sip_end(&s);
-}
-
-static inline uint64_t draw(uint64_t seed, uint32_t slot)
-{
-	uint64_t x = seed + slot * 0x9E3779B97F4A7C15u;
-
-	x ^= x >> 30;
-	x *= 0xBF58476D1CE4E5B9u;
-	x ^= x >> 27;
-	x *= 0x94D049BB133111EBu;
-	x ^= x >> 31;
-	return x | 1;
-}
+static inline uint64_t draw(uint64_t seed, uint32_t slot) { return method_draw(seed, slot) | 1; }
 
 uint64_t carp_draw(uint64_t seed, uint32_t slot) { return draw(seed, slot); }
 
@@ -80,7 +58,7 @@ static inline uint64_t cost_of(uint64_t seed, uint32_t scale, uint32_t slot)
 
 static inline uint32_t scale_of(uint32_t weight) { return (1u << 26) / weight; }
 
-static uint64_t cost(uint64_t seed, uint32_t weight, uint32_t slot) { return cost_of(seed, scale_of(weight), slot); }
+static uint64_t cost(const struct lot *l, uint64_t seed, uint32_t weight) { return cost_of(seed, scale_of(weight), l->slot); }
 
 /* Server by server over a block of slots, so that the inner loop holds one seed and scale in registers. */
 enum { BLOCK = 256 };
@@ -108,11 +86,12 @@ static void fill_block(const struct rival *r, unsigned n, uint32_t from, uint32_
 	}
 }
 
-static void fill(const struct rival *r, unsigned n, uint32_t n_slots, uint16_t *owner)
+static void fill(const struct ground *g, const struct rival *r, unsigned n, uint32_t n_slots, uint16_t *owner)
 {
+	(void)g;
 	prepare();
 	for (uint32_t j = 0; j < n_slots; j += BLOCK)
 		fill_block(r, n, j, n_slots - j < BLOCK ? n_slots - j : BLOCK, owner + j);
 }
 
-const struct method carp_method = {prepare, seed_of, cost, fill};
+const struct method carp_method = {.prepare = prepare, .seed = method_seed, .cost = cost, .fill = fill};

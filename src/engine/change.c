@@ -3,6 +3,7 @@
  * A cursor goes round the slots. A change stays queued at its server until the cursor has gone once round from where it was; a visit of
  * a slot deals with all that is queued, by what is in force now, and leaves exactly the owner that a fresh fill would give. So changes
  * compose in any number and order. Gaining: one score against the owner's. Losing: the server's own slots are scored anew.
+ * Methods whose owners have no scores of their own are filled anew, by refill.c; what is queued is told in visits there too.
  * Control thread only; it writes owners through the ledger and knows no entry. */
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose)
 		return;
 	m->gain |= gain;
 	m->lose |= lose;
-	m->until = e->visits + e->n_slots;
+	m->until = (e->refill ? refill_from(e) : e->visits) + e->n_slots;
 	atomic_store_explicit(&e->changing, true, memory_order_relaxed);
 }
 
@@ -59,10 +60,11 @@ static uint64_t plan(struct hf_engine *e)
 
 static uint16_t lowest(struct hf_engine *e, uint16_t best, const uint16_t *ids, unsigned n, uint32_t slot)
 {
-	uint64_t best_cost = best == NO_OWNER ? 0 : place_cost(e, best, slot);
+	const struct lot l = place_lot(e, slot);
+	uint64_t best_cost = best == NO_OWNER ? 0 : place_cost(e, best, &l);
 
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t c = place_cost(e, ids[i], slot);
+		uint64_t c = place_cost(e, ids[i], &l);
 
 		if (best == NO_OWNER || place_before(e, ids[i], c, best, best_cost)) {
 			best = ids[i];
@@ -92,6 +94,11 @@ bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms)
 	unsigned slots = 0, scores = 0;
 
 	(void)now_ms; /* work is bounded by counting, not by time */
+	if (e->refill && atomic_load_explicit(&e->changing, memory_order_relaxed)) {
+		refill_tick(e, TICK_SLOTS);
+		settle(e);
+		return atomic_load_explicit(&e->changing, memory_order_relaxed);
+	}
 	while (atomic_load_explicit(&e->changing, memory_order_relaxed) && slots < TICK_SLOTS && scores < TICK_SCORES) {
 		uint64_t until = plan(e);
 
@@ -111,7 +118,7 @@ static int by_name(const void *a, const void *b, void *arg)
 	return strcmp(e->name[((const struct rival *)a)->id], e->name[((const struct rival *)b)->id]);
 }
 
-static unsigned rivals(struct hf_engine *e, struct rival *r)
+unsigned change_rivals(struct hf_engine *e, struct rival *r)
 {
 	unsigned n = 0;
 
@@ -122,7 +129,35 @@ static unsigned rivals(struct hf_engine *e, struct rival *r)
 	return n;
 }
 
-enum hf_err change_fill(struct hf_engine *e)
+static int id_by_name(const void *a, const void *b, void *arg)
+{
+	const struct hf_engine *e = arg;
+
+	return strcmp(e->name[*(const uint16_t *)a], e->name[*(const uint16_t *)b]);
+}
+
+void change_names(struct hf_engine *e)
+{
+	unsigned n = 0;
+
+	if (!e->method->listed)
+		return;
+	for (uint16_t id = 1; id <= last_id(e); id++)
+		if (e->member[id].used)
+			e->up[n++] = id; /* nobody else uses it with such a method */
+	qsort_r(e->up, n, sizeof *e->up, id_by_name, e);
+	while (n--)
+		atomic_store_explicit(&e->hot[e->up[n]].seed, n, memory_order_relaxed);
+}
+
+static void done(struct hf_engine *e)
+{
+	for (uint16_t id = 1; id <= last_id(e); id++)
+		e->member[id].until = 0;
+	settle(e);
+}
+
+static enum hf_err fill_at_once(struct hf_engine *e)
 {
 	struct rival *r = malloc((last_id(e) + 1u) * sizeof *r);
 	uint16_t *owner = malloc(e->n_slots * sizeof *owner);
@@ -130,15 +165,25 @@ enum hf_err change_fill(struct hf_engine *e)
 
 	if (err != HF_OK)
 		goto out;
-	e->method->fill(r, rivals(e, r), e->n_slots, owner);
+	e->method->fill(&e->ground, r, change_rivals(e, r), e->n_slots, owner);
 	for (uint32_t j = 0; j < e->n_slots; j++)
 		if (owner[j] != SLOT_OWNER(slot_word(e, j)))
 			ledger_own(e, j, owner[j]);
-	for (uint16_t id = 1; id <= last_id(e); id++)
-		e->member[id].until = 0;
-	settle(e);
 out:
 	free(owner);
 	free(r);
+	return err;
+}
+
+enum hf_err change_fill(struct hf_engine *e)
+{
+	enum hf_err err = HF_OK;
+
+	if (e->refill)
+		refill_all(e);
+	else
+		err = fill_at_once(e);
+	if (err == HF_OK)
+		done(e);
 	return err;
 }

@@ -13,7 +13,9 @@
 
 enum { IDS = HF_SERVERS_MAX + 1 };
 
-static const struct method *const methods[] = {[HF_METHOD_CARP] = &carp_method};
+static const struct method *const methods[] = {
+	[HF_METHOD_CARP] = &carp_method, [HF_METHOD_RING] = &ring_method, [HF_METHOD_MAGLEV] = &maglev_method, [HF_METHOD_MODULO] = &modulo_method,
+};
 
 static unsigned shard_bits(const struct hf_engine_conf *c)
 {
@@ -121,7 +123,9 @@ static void settle_in(struct hf_engine *e, uint64_t now_ms)
 
 static bool conf_fits(const struct hf_engine_conf *c)
 {
-	return c->slot_bits >= 16 && c->slot_bits <= 20 && c->max_entries >= 1 && c->max_entries <= 1u << 28 && c->method <= HF_METHOD_CARP;
+	if (c->method == HF_METHOD_RING && (c->ring_points < 1 || c->ring_points > 1024))
+		return false;
+	return c->slot_bits >= 16 && c->slot_bits <= 20 && c->max_entries >= 1 && c->max_entries <= 1u << 28 && c->method <= HF_METHOD_MODULO;
 }
 
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms)
@@ -136,9 +140,12 @@ struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, ui
 	e->shard_bits = shard_bits(conf);
 	e->n_shards = 1u << e->shard_bits;
 	e->n_slots = 1u << conf->slot_bits;
+	e->ground = (struct ground){conf->slot_bits, conf->ring_points};
 	e->shard = aligned_alloc(sizeof *e->shard, e->n_shards * sizeof *e->shard);
 	e->by_id = calloc(1, sizeof *e->by_id);
-	if (!e->shard || !e->by_id) {
+	if (e->method->begin)
+		e->refill = calloc(1, refill_size(e->n_slots));
+	if (!e->shard || !e->by_id || (e->method->begin && !e->refill)) {
 		hf_engine_free(e);
 		return NULL;
 	}
@@ -157,6 +164,7 @@ void hf_engine_free(struct hf_engine *e)
 		records_fini(&e->shard[i].records);
 	free(e->shard);
 	free(e->by_id);
+	free(e->refill);
 	free(e);
 }
 

@@ -10,6 +10,7 @@
 #include "holdfast/engine.h"
 #include "method.h"
 #include "records.h"
+#include "refill.h"
 #include "spin.h"
 
 /* A slot's word: owner 16, exceptions 8 (saturating: 255 is "255 or more, or fewer again", until the next recount), state 8 (0: settled here). */
@@ -34,7 +35,7 @@ struct load { /* a cache line each: every start and end writes one */
 };
 
 struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 octets, so that a walk over the members stays in the cache */
-	_Atomic uint64_t seed;
+	_Atomic uint64_t seed;                  /* see struct rival */
 	_Atomic uint32_t weight, max_sessions;
 	_Atomic uint8_t state;
 	_Atomic bool gone; /* removed and off: its entries are worth nothing */
@@ -75,6 +76,7 @@ struct hf_engine {
 	/* read by every decision, written hardly ever */
 	struct hf_engine_conf conf;
 	const struct method *method;
+	struct ground ground;
 	struct shard *shard;
 	struct hot *hot;                    /* by id, 0 unused */
 	struct load *load;                  /* by id */
@@ -102,6 +104,7 @@ struct hf_engine {
 	uint16_t *up, *gains;               /* ids; rebuilt by a tick */
 	unsigned n_up, n_gains;
 	uint64_t visits;                    /* of slots, since the start: the next is visits modulo n_slots */
+	struct refill *refill;              /* of methods that fill in steps; else NULL */
 	_Atomic bool changing;
 	uint32_t sweep_shard, sweep_place;
 };
@@ -220,16 +223,26 @@ struct placed place_fallback(struct hf_engine *e, const uint16_t *avoid, unsigne
 uint32_t place_cap(const struct hf_engine *e, uint16_t id);
 /* Whether a goes before b in a slot. */
 bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, uint64_t cost_b);
-static inline uint64_t place_cost(const struct hf_engine *e, uint16_t id, uint32_t slot)
+static inline struct lot place_lot(const struct hf_engine *e, uint32_t slot)
 {
-	return e->method->cost(atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed),
-			       atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed), slot);
+	uint16_t owner = SLOT_OWNER(slot_word(e, slot));
+
+	return (struct lot){&e->ground, slot, owner == NO_OWNER ? 0 : atomic_load_explicit(&e->hot[owner].seed, memory_order_relaxed)};
+}
+static inline uint64_t place_cost(const struct hf_engine *e, uint16_t id, const struct lot *l)
+{
+	return e->method->cost(l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed),
+			       atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed));
 }
 
 /* ---- change.c ---- */
 
 /* The member's part in the fill changed: it may gain slots, or lose some of its own. */
 void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose);
+/* The list of names is another one. */
+void change_names(struct hf_engine *e);
+/* Who takes part in a fill, by name. Room for HF_SERVERS_MAX, or for last_id. */
+unsigned change_rivals(struct hf_engine *e, struct rival *r);
 /* Fills all slots at once; what was queued is done with it. */
 enum hf_err change_fill(struct hf_engine *e) HF_MUST_USE;
 

@@ -35,6 +35,7 @@ static void restate(struct hf_engine *e, uint16_t id, uint64_t now_ms)
 	struct hot *h = &e->hot[id];
 	enum hf_state was = state_of(e, id), is = state_by_marks(m);
 	uint32_t old = was == HF_STATE_UP ? h->weight : 0, new = is == HF_STATE_UP ? weight_in_force(m) : 0;
+	bool redraws;
 
 	atomic_store_explicit(&h->weight, weight_in_force(m), memory_order_relaxed);
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && (m->removed || !m->used), memory_order_relaxed);
@@ -44,7 +45,8 @@ static void restate(struct hf_engine *e, uint16_t id, uint64_t now_ms)
 		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
 		open_load(e, id, is == HF_STATE_UP);
 	}
-	change_queue(e, id, new > old, new < old);
+	redraws = old && new && old != new && e->method->redraws;
+	change_queue(e, id, new > old || redraws, new < old || redraws);
 }
 
 void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms)
@@ -188,6 +190,7 @@ enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m,
 		e->member[id].listed = false;
 	for (unsigned i = 0; i < n; i++)
 		adopt(e, ids[i], &m[i], now_ms);
+	change_names(e);
 	for (uint16_t id = 1; id <= last_id(e); id++)
 		if (e->member[id].used && !e->member[id].listed && !e->member[id].removed) {
 			e->member[id].removed = true;

@@ -91,6 +91,7 @@ bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, 
 
 static uint16_t cheapest(struct hf_engine *e, const struct scope *s)
 {
+	const struct lot l = place_lot(e, s->p->slot);
 	uint64_t best_cost = 0;
 	uint16_t best = 0;
 
@@ -99,7 +100,7 @@ static uint16_t cheapest(struct hf_engine *e, const struct scope *s)
 
 		if (!fits(e, s, id))
 			continue;
-		c = place_cost(e, id, s->p->slot);
+		c = place_cost(e, id, &l);
 		if (!best || place_before(e, id, c, best, best_cost)) {
 			best = id;
 			best_cost = c;

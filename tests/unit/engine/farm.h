@@ -62,11 +62,11 @@ __attribute__((unused)) static void farm_name(struct farm *f, unsigned i, uint32
 }
 
 /* An engine without members yet. */
-__attribute__((unused)) static struct farm *farm_empty(enum hf_mode mode, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+__attribute__((unused)) static struct farm *farm_bare(enum hf_method method, enum hf_mode mode, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
 {
 	struct farm *f = calloc(1, sizeof *f);
 
-	f->conf = (struct hf_engine_conf){.mode = mode, .slot_bits = 16, .load_factor_milli = factor_milli, .max_entries = max_entries};
+	f->conf = (struct hf_engine_conf){.mode = mode, .method = method, .slot_bits = 16, .load_factor_milli = factor_milli, .max_entries = max_entries, .ring_points = 256};
 	memcpy(f->conf.hash_key, farm_key, 16);
 	f->need = hf_engine_need(&f->conf);
 	f->mem = calloc(1, f->need);
@@ -75,16 +75,26 @@ __attribute__((unused)) static struct farm *farm_empty(enum hf_mode mode, uint32
 	return f;
 }
 
-/* n servers s1.. of weight 100. */
-__attribute__((unused)) static struct farm *farm_new(enum hf_mode mode, unsigned n, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+__attribute__((unused)) static struct farm *farm_empty(enum hf_mode mode, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
 {
-	struct farm *f = farm_empty(mode, factor_milli, max_entries, now);
+	return farm_bare(HF_METHOD_CARP, mode, factor_milli, max_entries, now);
+}
+
+/* n servers s1.. of weight 100. */
+__attribute__((unused)) static struct farm *farm_of(enum hf_method method, enum hf_mode mode, unsigned n, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+{
+	struct farm *f = farm_bare(method, mode, factor_milli, max_entries, now);
 
 	f->n = n;
 	for (unsigned i = 0; i < n; i++)
 		farm_name(f, i, 100);
 	assert_int_equal(farm_apply(f, now), HF_OK);
 	return f;
+}
+
+__attribute__((unused)) static struct farm *farm_new(enum hf_mode mode, unsigned n, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+{
+	return farm_of(HF_METHOD_CARP, mode, n, factor_milli, max_entries, now);
 }
 
 __attribute__((unused)) static void farm_free(struct farm *f)

@@ -11,6 +11,7 @@
 #include "carp.h"
 #include "holdfast/hash.h"
 
+static const struct ground ground = {0};
 static const uint8_t key[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 struct farm {
@@ -46,7 +47,7 @@ static uint64_t fill(const struct farm *f, unsigned bits, unsigned *share)
 	struct hf_sip s;
 
 	memset(share, 0, f->n * sizeof *share);
-	carp_method.fill(f->r, f->n, 1u << bits, owner);
+	carp_method.fill(&ground, f->r, f->n, 1u << bits, owner);
 	hf_sip_init(&s, zero, 2, 4);
 	for (uint32_t j = 0; j < 1u << bits; j++) {
 		const char *name = f->name[owner[j]];
@@ -121,12 +122,13 @@ static void cost_and_fill_agree(void **state)
 
 	(void)state;
 	sort(&f, w);
-	carp_method.fill(f.r, 3, 1024, owner);
+	carp_method.fill(&ground, f.r, 3, 1024, owner);
 	for (uint32_t j = 0; j < 1024; j++) {
+		const struct lot l = {&ground, j, 0};
 		unsigned best = 0;
 
 		for (unsigned i = 1; i < 3; i++)
-			if (carp_method.cost(f.r[i].seed, f.r[i].weight, j) < carp_method.cost(f.r[best].seed, f.r[best].weight, j))
+			if (carp_method.cost(&l, f.r[i].seed, f.r[i].weight) < carp_method.cost(&l, f.r[best].seed, f.r[best].weight))
 				best = i;
 		assert_int_equal(owner[j], f.r[best].id);
 		assert_true(carp_draw(f.r[0].seed, j) & 1);
@@ -140,10 +142,10 @@ static void ties_and_none(void **state)
 	uint16_t owner[300];
 
 	(void)state;
-	carp_method.fill(twins, 2, 300, owner);
+	carp_method.fill(&ground, twins, 2, 300, owner);
 	for (int j = 0; j < 300; j++)
 		assert_int_equal(owner[j], 5);
-	carp_method.fill(twins, 0, 300, owner);
+	carp_method.fill(&ground, twins, 0, 300, owner);
 	for (int j = 0; j < 300; j++)
 		assert_int_equal(owner[j], 65535);
 }

@@ -147,13 +147,12 @@ static void weights(void **state)
 }
 
 /* Any queued muddle of changes, ticked or not between, ends where a fresh engine starts; a tick's work is bounded. */
-static void muddle(void **state)
+static void muddle_of(enum hf_method method, unsigned rounds)
 {
 	uint64_t seed = 11;
 
-	(void)state;
-	for (unsigned round = 0; round < (farm_full() ? 300u : 15u); round++) {
-		struct farm *f = farm_new(HF_MODE_AUTO, 30, 1500, 10, T0), *g;
+	for (unsigned round = 0; round < rounds; round++) {
+		struct farm *f = farm_of(method, HF_MODE_AUTO, 30, 1500, 10, T0), *g;
 
 		for (unsigned i = 0; i < 60; i++) {
 			uint16_t id = f->id[farm_random(&seed) % 30];
@@ -170,7 +169,7 @@ static void muddle(void **state)
 		}
 		farm_settle(f, T0);
 		assert_false(farm_counts(f).changing);
-		g = farm_empty(HF_MODE_AUTO, 1500, 10, T0);
+		g = farm_bare(method, HF_MODE_AUTO, 1500, 10, T0);
 		for (unsigned i = 0; i < 30; i++) {
 			struct hf_server_view v = farm_server(f, f->id[i]);
 
@@ -186,12 +185,19 @@ static void muddle(void **state)
 	}
 }
 
-/* Order of lines does not matter, and nobody up means no owner. */
-static void order_and_nobody(void **state)
+static void muddle(void **state)
 {
-	struct farm *f = farm_new(HF_MODE_AUTO, 12, 1500, 10, T0), *g = farm_empty(HF_MODE_AUTO, 1500, 10, T0);
-
 	(void)state;
+	muddle_of(HF_METHOD_CARP, farm_full() ? 300 : 15);
+	for (enum hf_method m = HF_METHOD_RING; m <= HF_METHOD_MODULO; m++)
+		muddle_of(m, farm_full() ? 100 : 6);
+}
+
+/* Order of lines does not matter, and nobody up means no owner. */
+static void order_of(enum hf_method method)
+{
+	struct farm *f = farm_of(method, HF_MODE_AUTO, 12, 1500, 10, T0), *g = farm_bare(method, HF_MODE_AUTO, 1500, 10, T0);
+
 	g->n = 12;
 	for (unsigned i = 0; i < 12; i++) {
 		farm_name(g, i, 100);
@@ -213,6 +219,13 @@ static void order_and_nobody(void **state)
 	assert_int_equal(hf_engine_digest(f->e), hf_engine_digest(g->e));
 	farm_free(f);
 	farm_free(g);
+}
+
+static void order_and_nobody(void **state)
+{
+	(void)state;
+	for (enum hf_method m = HF_METHOD_CARP; m <= HF_METHOD_MODULO; m++)
+		order_of(m);
 }
 
 int main(void)

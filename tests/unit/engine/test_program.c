@@ -214,6 +214,19 @@ static void random_programs(void **state)
 	}
 }
 
+/* The same with fills that move more than they must. */
+static void random_programs_of_others(void **state)
+{
+	(void)state;
+	for (enum hf_method m = HF_METHOD_RING; m <= HF_METHOD_MODULO; m++) {
+		struct world w = {.f = farm_of(m, HF_MODE_AUTO, 5, 1250, 2 * LIVE_MAX, T0), .seed = 200 + m, .now = T0};
+
+		program(&w, farm_full() ? 5000 : 250);
+		assert_true(w.checks > 5000);
+		farm_free(w.f);
+	}
+}
+
 /* For the same events `auto` and a table placed by hash answer the same; and every known answer names the entry's server. */
 static void auto_equals_table(void **state)
 {
@@ -268,7 +281,7 @@ static void all_expire(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(auto_equals_table), cmocka_unit_test(all_expire)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(random_programs_of_others), cmocka_unit_test(auto_equals_table), cmocka_unit_test(all_expire)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,9 +95,9 @@ static void change(struct farm *f, uint64_t *seed)
 	hf_engine_tick(f->e, T0);
 }
 
-static void together(enum hf_mode mode)
+static void together(enum hf_method method, enum hf_mode mode)
 {
-	struct farm *f = farm_new(mode, 11, 1250, 20000, T0);
+	struct farm *f = farm_of(method, mode, 11, 1250, 20000, T0);
 	struct work w[WORKERS];
 	pthread_t t[WORKERS];
 	uint64_t seed = 21;
@@ -126,13 +126,21 @@ static void together(enum hf_mode mode)
 static void entries_only(void **state)
 {
 	(void)state;
-	together(HF_MODE_AUTO);
+	together(HF_METHOD_CARP, HF_MODE_AUTO);
+}
+
+/* Names, weights and lists are read by workers while they change: a plain seed in struct hot fails here under the thread sanitizer. */
+static void other_methods(void **state)
+{
+	(void)state;
+	for (enum hf_method m = HF_METHOD_RING; m <= HF_METHOD_MODULO; m++)
+		together(m, HF_MODE_AUTO);
 }
 
 static void with_records(void **state)
 {
 	(void)state;
-	together(HF_MODE_TABLE);
+	together(HF_METHOD_CARP, HF_MODE_TABLE);
 }
 
 /* Property 7 with workers: the load a server reaches is at most its cap at that moment and one more a worker. */
@@ -205,7 +213,7 @@ static void last_place(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(cap_and_workers), cmocka_unit_test(last_place)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(other_methods), cmocka_unit_test(cap_and_workers), cmocka_unit_test(last_place)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

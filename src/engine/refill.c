@@ -1,0 +1,77 @@
+/* Changes of the pool for methods whose owners follow from all servers together: the slots are filled anew into a scratch, in steps, and then
+ * given their new owners one by one. What is queued meanwhile waits for the fill after this one, so that changes never starve each other;
+ * the last of them leaves what a fresh fill would give. Control thread only; it writes owners through the ledger and knows no entry. */
+#include "refill.h"
+
+#include <stdlib.h>
+
+#include "inside.h"
+
+#define TICK_STEPS 32768 /* of a fill, a tick: as many as change.c takes scores */
+
+enum phase { RESTS, FILLS, MOVES };
+
+struct refill {
+	enum phase phase;
+	uint64_t begun;   /* e->visits when this fill began; it ends n_slots later */
+	struct filling f;
+	struct rival r[HF_SERVERS_MAX];
+	struct part part[HF_SERVERS_MAX];
+	uint16_t queue[HF_SERVERS_MAX];
+	uint16_t owner[]; /* of all slots */
+};
+
+size_t refill_size(uint32_t n_slots) { return sizeof(struct refill) + n_slots * sizeof(uint16_t); }
+
+uint64_t refill_from(const struct hf_engine *e)
+{
+	const struct refill *f = e->refill;
+
+	return f->phase == RESTS ? e->visits : f->begun + e->n_slots;
+}
+
+static void begin(struct hf_engine *e, struct refill *f)
+{
+	f->begun = e->visits;
+	f->f = (struct filling){.r = f->r, .n = change_rivals(e, f->r), .ground = e->ground, .owner = f->owner, .part = f->part, .queue = f->queue};
+	for (uint32_t j = 0; j < e->n_slots; j++)
+		f->owner[j] = NO_OWNER;
+	e->method->begin(&f->f);
+	f->phase = FILLS;
+}
+
+/* True: all slots have their new owners. */
+static bool move(struct hf_engine *e, struct refill *f, uint32_t slots)
+{
+	uint64_t end = f->begun + e->n_slots;
+
+	for (; e->visits < end && slots; e->visits++, slots--) {
+		uint32_t j = (uint32_t)(e->visits - f->begun);
+
+		if (f->owner[j] != SLOT_OWNER(slot_word(e, j)))
+			ledger_own(e, j, f->owner[j]);
+	}
+	return e->visits == end;
+}
+
+void refill_tick(struct hf_engine *e, uint32_t slots)
+{
+	struct refill *f = e->refill;
+
+	if (f->phase == RESTS)
+		begin(e, f);
+	if (f->phase == FILLS && e->method->go_on(&f->f, TICK_STEPS))
+		f->phase = MOVES;
+	else if (f->phase == MOVES && move(e, f, slots))
+		f->phase = RESTS;
+}
+
+void refill_all(struct hf_engine *e)
+{
+	struct refill *f = e->refill;
+
+	begin(e, f);
+	(void)e->method->go_on(&f->f, UINT64_MAX);
+	(void)move(e, f, e->n_slots);
+	f->phase = RESTS;
+}
