@@ -34,6 +34,7 @@ struct hf_conf_pool {
 	uint64_t fallback;            /* least-sessions, round-robin, source */
 	uint64_t load_factor;         /* milli, 0 = off */
 	uint64_t slots;               /* bits */
+	uint64_t ring_points;
 	uint64_t max_entries;
 	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;

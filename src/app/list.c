@@ -5,7 +5,7 @@
 #include "json.h"
 
 static const char *const affinities[] = {"auto", "table", "hash", "none"}; /* enum hf_mode */
-static const char *const hashes[] = {"carp", "ring", "maglev", "modulo"};   /* enum hf_method and what is to come */
+static const char *const hashes[] = {"carp", "ring", "maglev", "modulo"};   /* enum hf_method */
 
 static void listens(struct gateway *g, const char *service, struct json *j)
 {
