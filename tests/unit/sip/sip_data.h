@@ -98,4 +98,34 @@ DATA_UNUSED static bool shared_dir(const char *sub, char *out, size_t cap)
 	return true;
 }
 
+/* Our own messages, always; the RFCs' too where they are. */
+static void (*sets_judge)(const char *dir) DATA_UNUSED;
+
+DATA_UNUSED static void sets_own(void **state)
+{
+	(void)state;
+	sets_judge(HF_SOURCE_DIR "/tests/data/sip/extra");
+}
+
+DATA_UNUSED static void sets_shared(void **state)
+{
+	char dir[512];
+
+	(void)state;
+	if (!shared_dir("torture/sip", dir, sizeof dir)) {
+		print_message("HOLDFAST_SHARED is not set: the RFCs' messages are skipped\n");
+		skip();
+	}
+	sets_judge(dir);
+}
+
+/* A program's two tests: `judge` on each set. */
+DATA_UNUSED static int sets_run(void (*judge)(const char *dir))
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(sets_own), cmocka_unit_test(sets_shared)};
+
+	sets_judge = judge;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 #endif

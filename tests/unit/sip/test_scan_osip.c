@@ -92,29 +92,9 @@ static void set(const char *dir)
 	assert_true(both > 30);
 }
 
-static void own(void **state)
-{
-	(void)state;
-	set(HF_SOURCE_DIR "/tests/data/sip/extra");
-}
-
-static void shared(void **state)
-{
-	char dir[512];
-
-	(void)state;
-	if (!shared_dir("torture/sip", dir, sizeof dir)) {
-		print_message("HOLDFAST_SHARED is not set: the RFCs' messages are skipped\n");
-		skip();
-	}
-	set(dir);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(own), cmocka_unit_test(shared)};
-
 	osip_trace_initialize(TRACE_LEVEL0, NULL); /* it would write to stdout */
 	parser_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return sets_run(set);
 }

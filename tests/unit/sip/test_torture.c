@@ -122,27 +122,7 @@ static void set(const char *dir)
 	assert_true(wide.rows > 100);
 }
 
-static void own(void **state)
-{
-	(void)state;
-	set(HF_SOURCE_DIR "/tests/data/sip/extra");
-}
-
-static void shared(void **state)
-{
-	char dir[512];
-
-	(void)state;
-	if (!shared_dir("torture/sip", dir, sizeof dir)) {
-		print_message("HOLDFAST_SHARED is not set: the RFCs' messages are skipped\n");
-		skip();
-	}
-	set(dir);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(own), cmocka_unit_test(shared)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return sets_run(set);
 }
