@@ -142,6 +142,7 @@ enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *
 struct hf_engine_counts {
 	uint64_t entries, exceptions, counted;
 	uint32_t max_entries, slots;
+	uint64_t places;           /* of the tables now, as they have grown: a sweep of so many sees every entry */
 	bool changing;             /* a change of the slots is under way */
 };
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c);

@@ -18,11 +18,9 @@ struct upkeep {
 	uint64_t swept_ms, reaped_ms;
 };
 
-/* Places of a table that are due after `ms`; a table has a sixth more places than entries. */
-static unsigned due(uint32_t max_entries, uint64_t ms)
+/* Places of a table that are due after `ms`. What it may still grow to holds nothing, and is not looked at. */
+static unsigned due(uint64_t places, uint64_t ms)
 {
-	uint64_t places = (uint64_t)max_entries + max_entries / 6 + 64;
-
 	if (ms > PASS_MS)
 		ms = PASS_MS;
 	return (unsigned)(places * ms / PASS_MS) + 1;
@@ -44,7 +42,7 @@ static bool care_for(struct hf_engine *e, const char *pool, uint64_t sweep_ms, b
 
 	hf_engine_counts(e, &c);
 	if (c.entries && sweep_ms)
-		hf_engine_sweep(e, now, due(c.max_entries, sweep_ms));
+		hf_engine_sweep(e, now, due(c.places, sweep_ms));
 	if (reap_now && !more)
 		reap(e, pool);
 	return more;

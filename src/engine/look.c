@@ -88,8 +88,10 @@ void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
 {
 	memset(c, 0, sizeof *c);
 	c->entries = SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed));
-	for (unsigned i = 0; i < e->n_shards; i++)
+	for (unsigned i = 0; i < e->n_shards; i++) {
 		c->exceptions += atomic_load_explicit(&e->shard[i].exceptions, memory_order_relaxed);
+		c->places += entries_places(&e->shard[i].t);
+	}
 	for (uint16_t id = 1; id <= last_id(e); id++)
 		c->counted += LOAD_COUNTED(load_word(e, id));
 	c->max_entries = e->conf.max_entries;
