@@ -76,7 +76,10 @@ struct hf_question {
 	enum hf_why hint_why;
 	uint64_t refs[2];          /* fingerprints, 0 = none */
 	struct hf_key key;         /* fp 0: fallback decides, nothing is remembered */
-	uint64_t place;            /* the fingerprint whose slot places a key without an entry; 0: the key's own */
+	uint64_t place;            /* places a key without an entry: its own entry's server (a bond), else its slot; 0: the key's own slot */
+	uint64_t place_else;       /* looked up for a bond where `place` has none; 0 = none */
+	bool unplaced;             /* no fingerprint places the key: the fallback does */
+	bool renews;               /* what bound the key is renewed: entry and bond give way while their server drains or is down */
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;
@@ -91,7 +94,8 @@ struct hf_answer {
 	bool known;                /* key had an entry before */
 	bool full;                 /* a server was chosen but max_entries left no room to remember it */
 };
-/* Order: hint, refs, entry of the key, placement. A hint or entry counts in any state but OFF. O(1) at rest, O(servers) for a new session. */
+/* Order: hint, refs, entry of the key, bonds of the placing keys, placement. A hint or entry counts in any state but OFF, a bond not while its
+ * server is down. What gives way stays all the same where nobody else is eligible. O(1) at rest, O(servers) for a new session. */
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms);
 
 struct hf_lesson {

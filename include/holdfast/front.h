@@ -132,8 +132,11 @@ struct hf_ask {
 	struct hf_addr hint_addr; /* or a member's exact address; family 0: none */
 	enum hf_why hint_why;    /* COOKIE or TOKEN */
 	struct hf_key refs[2];   /* looked up before the key and never made; why = dialog */
-	struct hf_key key;       /* fp 0: none, the pool's fallback decides */
-	uint64_t place;          /* the fingerprint that places a key without an entry; 0: the key's own */
+	struct hf_key key;       /* fp 0: none, the pool's fallback decides and nothing is remembered */
+	uint64_t place;          /* the fingerprint that places a key without an entry, by its own entry (a bond) before its slot; 0: the key's own */
+	uint64_t place_else;     /* looked up for a bond where `place` has none; 0: none */
+	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
+	bool renews;             /* a registration is renewed: it need not stay at a server that drains or is down */
 	enum hf_life life;       /* of key's entry, at the server chosen */
 	uint32_t life_s;
 	unsigned flags;          /* HF_COUNTED, HF_TENTATIVE, HF_BOND */

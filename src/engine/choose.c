@@ -105,6 +105,13 @@ static uint16_t entry_server(struct hf_engine *e, uint64_t fp, uint64_t now_ms)
 	return serves(e, x.server) ? x.server : 0;
 }
 
+static uint16_t bond_of(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms)
+{
+	uint16_t id = entry_server(e, q->place, now_ms);
+
+	return id || !q->place_else ? id : entry_server(e, q->place_else, now_ms);
+}
+
 /* A server that the question itself names, or a reference of it. */
 static void named(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
@@ -124,18 +131,25 @@ static void named(struct hf_engine *e, const struct hf_question *q, struct hf_an
 	}
 }
 
-/* A new session: at the server of the placing key's entry (a bond), else by placement. */
+/* What binds the question's key to `server` is about to be bound anew, and better elsewhere. */
+static bool gives_way(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
+{
+	enum hf_state s = q->renews ? state_of(e, server) : HF_STATE_UP;
+
+	return s == HF_STATE_DRAIN || s == HF_STATE_DOWN;
+}
+
+/* A new session: at the server of the placing keys' entries (a bond), else by placement. */
 static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a)
 {
 	struct place p = {slot_of(e, q->place ? q->place : q->key.fp), q->avoid, q->n_avoid, take};
-	struct placed to;
+	bool open = bond && serves(e, bond) && !among(q->avoid, q->n_avoid, bond);
+	struct placed to = {0, HF_WHY_NONE, TAKEN_NOT};
 
-	if (bond && serves(e, bond) && !among(q->avoid, q->n_avoid, bond)) {
-		a->server = bond;
-		a->why = HF_WHY_BOND;
-		return TAKEN_NOT;
-	}
-	to = place_session(e, &p);
+	if (!open || state_of(e, bond) == HF_STATE_DOWN || gives_way(e, q, bond))
+		to = q->unplaced ? place_fallback(e, q->avoid, q->n_avoid, q->spread) : place_session(e, &p);
+	if (!to.server && open)
+		to = (struct placed){bond, HF_WHY_BOND, TAKEN_NOT};
 	a->server = to.server;
 	a->why = to.why;
 	return to.taken;
@@ -144,7 +158,7 @@ static enum taken place_new(struct hf_engine *e, const struct hf_question *q, ui
 /* Whether an entry at `server` answers the question as it is. */
 static bool stays_at(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
 {
-	return serves(e, server) && !(q->move && among(q->avoid, q->n_avoid, server));
+	return serves(e, server) && !(q->move && among(q->avoid, q->n_avoid, server)) && !gives_way(e, q, server);
 }
 
 static void answer_known(const struct hf_question *q, uint16_t server, struct hf_answer *a)
@@ -192,7 +206,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 	if (!a->server && stays) {
 		answer_known(q, x->server, a);
 	} else if (!a->server) {
-		taken = place_new(e, q, bond, rewrites && q->flags & HF_COUNTED, a);
+		taken = place_new(e, q, bond || !q->renews ? bond : x->server, rewrites && q->flags & HF_COUNTED, a);
 	}
 	if (!stays && rewrites && (taken != TAKEN_NOT || serves(e, a->server))) {
 		x->server = a->server;
@@ -246,7 +260,7 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 		a->why = to.why;
 	}
 	if (!a->server && q->place && q->place != q->key.fp)
-		bond = entry_server(e, q->place, now_ms);
+		bond = bond_of(e, q, now_ms);
 	if (q->key.fp && e->conf.mode != HF_MODE_NONE) {
 		s = shard_of(e, q->key.fp);
 		if (!choose_unlocked(e, s, q, bond, a, now_ms))

@@ -64,7 +64,8 @@ static void ask(struct parcel *p, const struct hf_act *act)
 	const struct hf_ask *a = &act->ask;
 	struct hf_question q = {
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
-		.flags = a->flags, .spread = a->spread, .move = a->again, .place = a->place};
+		.flags = a->flags, .spread = a->spread, .move = a->again,
+		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .renews = a->renews};
 	struct hf_answer answer = {0};
 
 	p->asked = true;

@@ -1,0 +1,96 @@
+/* Bonds: what places a session before its slot does, and when a bond gives way. The calls are literal and so are the times (milliseconds). */
+#include "farm.h"
+
+enum { T0 = 1000000 };
+
+static uint16_t other(const struct farm *f, uint16_t id) { return id == f->id[0] ? f->id[1] : f->id[0]; }
+static struct hf_answer asked(struct farm *f, const struct hf_question *q)
+{
+	struct hf_answer a;
+
+	hf_engine_choose(f->e, q, &a, T0);
+	return a;
+}
+
+/* The first of two placing keys that has a bond places, and without one the first one's slot; without bond_of's second look-up b is not found.
+ * A bond is not followed to a server that is down, but to one that drains. */
+static void placed_by_bonds(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 10, 0, 100, T0);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .place = farm_fp(2), .place_else = farm_fp(3)};
+	uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, q.place)), b = other(f, owner);
+
+	(void)state;
+	assert_int_equal(asked(f, &q).server, owner);
+	assert_int_equal(farm_learn(f, q.place_else, b, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
+	assert_int_equal(asked(f, &q).server, b);
+	assert_int_equal(asked(f, &q).why, HF_WHY_BOND);
+	hf_engine_mark(f->e, b, HF_MARK_DRAIN, true, T0);
+	assert_int_equal(asked(f, &q).server, b);
+	hf_engine_mark(f->e, b, HF_MARK_DOWN, true, T0);
+	assert_int_equal(asked(f, &q).server, owner);
+	assert_int_equal(asked(f, &q).why, HF_WHY_HOME);
+	hf_engine_mark(f->e, b, HF_MARK_DOWN, false, T0);
+	assert_int_equal(farm_learn(f, q.place, owner, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
+	assert_int_equal(asked(f, &q).server, owner);
+	assert_int_equal(asked(f, &q).why, HF_WHY_BOND);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* What is renewed leaves a server that drains or is down, by entry and by bond, and stays where nobody else is; all else stays.
+ * Without gives_way it is answered by the server that drains. */
+static void renewals_leave(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 0, 100, T0);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .place = farm_fp(2), .life = HF_LIFE_START, .life_s = 32};
+	uint16_t at;
+
+	(void)state;
+	at = asked(f, &q).server;
+	assert_int_equal(farm_learn(f, q.place, at, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
+	hf_engine_mark(f->e, at, HF_MARK_DRAIN, true, T0);
+	assert_int_equal(asked(f, &q).server, at);
+	q.renews = true;
+	assert_int_not_equal(asked(f, &q).server, at);
+	q.renews = false; /* and the entry names the new one from then on */
+	assert_int_not_equal(asked(f, &q).server, at);
+	q = (struct hf_question){.key = {.fp = farm_fp(4)}, .place = farm_fp(2), .renews = true};
+	assert_int_not_equal(asked(f, &q).server, at);
+	for (unsigned i = 0; i < f->n; i++)
+		hf_engine_mark(f->e, f->id[i], HF_MARK_DRAIN, true, T0);
+	assert_int_equal(asked(f, &q).server, at);
+	assert_int_equal(asked(f, &q).why, HF_WHY_BOND);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* A key that nothing places goes by the fallback, and is remembered all the same; without `unplaced` its own slot would place it. */
+static void unplaced_keys(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 4, 0, 100, T0);
+	unsigned got[8] = {0};
+
+	(void)state;
+	for (uint64_t k = 0; k < 40; k++) {
+		struct hf_question q = {.key = {.fp = farm_fp(k)}, .unplaced = true, .life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED};
+		struct hf_answer a = asked(f, &q);
+
+		assert_int_equal(a.why, HF_WHY_FALLBACK);
+		assert_int_equal(asked(f, &q).server, a.server);
+		assert_int_equal(asked(f, &q).why, HF_WHY_ENTRY);
+		got[a.server]++;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(got[f->id[i]], 10); /* least-sessions deals evenly */
+	assert_int_equal(farm_counts(f).counted, 40);
+	farm_check(f);
+	farm_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(renewals_leave), cmocka_unit_test(unplaced_keys)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
