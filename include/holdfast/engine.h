@@ -71,6 +71,7 @@ unsigned hf_engine_reap(struct hf_engine *e, uint16_t *ids, unsigned cap);
 
 /* ---- deciding (any thread) ---- */
 
+struct hf_trace;
 struct hf_question {
 	uint16_t hint;             /* id, or 0 */
 	enum hf_why hint_why;
@@ -87,6 +88,7 @@ struct hf_question {
 	const uint16_t *avoid;     /* ids that were tried already */
 	unsigned n_avoid;
 	bool move;                 /* an entry at a server of avoid[] is placed anew */
+	struct hf_trace *trace;    /* of explain; NULL for who decides */
 };
 struct hf_answer {
 	uint16_t server;           /* HF_NO_SERVER: no eligible one */
@@ -109,6 +111,54 @@ struct hf_lesson {
 };
 /* HF_OK; HF_EFULL: no room; HF_ENOENT: there was nothing to change. */
 enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint64_t now_ms);
+
+/* ---- explaining (any thread; changes nothing) ---- */
+
+/* What was looked at on the way to an answer, in that order. */
+#define HF_STEPS(X) \
+	X(HINT, "hint") X(REF, "reference") X(ENTRY, "entry") X(BOND, "bond") X(OWNER, "owner") X(RIVAL, "runner-up") X(LAST, "last-resort") \
+	X(FALLBACK, "fallback")
+enum hf_step_kind {
+#define X(e, name) HF_STEP_##e,
+	HF_STEPS(X)
+#undef X
+	HF_STEP_COUNT
+};
+/* What came of it. TAKEN is the answer; all else says why it is not. */
+#define HF_VERDICTS(X) \
+	X(TAKEN, "taken") X(MISSING, "missing") /* no such entry, owner or member */ X(OFF, "off") /* its server serves nobody */ \
+	X(TRIED, "tried") /* it failed for this session already */ X(LEAVES, "leaves") /* it is renewed, and better elsewhere */ \
+	X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(CAP, "cap")
+enum hf_verdict {
+#define X(e, name) HF_VERDICT_##e,
+	HF_VERDICTS(X)
+#undef X
+	HF_VERDICT_COUNT
+};
+const char *hf_step_name(enum hf_step_kind k);
+const char *hf_verdict_name(enum hf_verdict v);
+
+#define HF_TRACE_STEPS 28
+#define HF_TRACE_RIVALS 16 /* of them runners-up: the first ones, and the one that was taken */
+struct hf_step {
+	enum hf_step_kind kind;
+	enum hf_verdict verdict;
+	uint16_t server;           /* id; 0: none */
+	uint64_t fp;               /* HINT, OWNER and on: 0 */
+	uint32_t expires_s;        /* REF, ENTRY, BOND: of the entry */
+	unsigned flags;            /* ENTRY: its HF_COUNTED, HF_TENTATIVE, HF_BOND */
+	enum hf_state state;       /* of the server, as it was judged; likewise the two below */
+	uint32_t sessions, cap;    /* cap UINT32_MAX: none */
+	uint64_t cost;             /* OWNER, RIVAL: its place in the slot's order, the lowest first (ENGINE c.2a) */
+};
+struct hf_trace {
+	unsigned n;
+	uint32_t passed;           /* runners-up that were passed over, those that found no room among the steps included */
+	uint32_t slot;             /* of the key that places */
+	struct hf_step step[HF_TRACE_STEPS];
+};
+/* As choose would answer, by the same code; nothing is made, counted or touched, and no turn is taken. O(servers). */
+void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, struct hf_trace *t, uint64_t now_ms);
 
 /* ---- looking (any thread; changes nothing) ---- */
 

@@ -1,5 +1,6 @@
 /* Deciding: the order hint, refs, entry, placement, and what then becomes of the key's entry. choose and learn share it,
- * and look.c asks the same placement. Any thread. Start and end run under the lock of the key's shard. */
+ * and explain is choose with a trace: it answers the same and writes what was looked at instead of any change.
+ * Any thread. Start and end run under the lock of the key's shard. */
 #include "inside.h"
 
 /* What is done with an entry, as one value; choose and learn both speak it. */
@@ -88,42 +89,70 @@ static bool make(struct hf_engine *e, struct shard *s, uint32_t place, const str
 	return ledger_add(e, s, place, &x, taken, &from);
 }
 
-/* The server of a key's entry, 0 without one that serves. */
-static uint16_t entry_server(struct hf_engine *e, uint64_t fp, uint64_t now_ms)
+/* Whether a server that is named, by whom ever, is the answer. */
+static inline enum hf_verdict named_verdict(const struct hf_engine *e, const struct hf_question *q, uint16_t id)
+{
+	if (!id)
+		return HF_VERDICT_MISSING;
+	if (!serves(e, id))
+		return HF_VERDICT_OFF;
+	return among(q->avoid, q->n_avoid, id) ? HF_VERDICT_TRIED : HF_VERDICT_TAKEN;
+}
+
+__attribute__((noinline)) static void trace_entry(const struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, const struct entry *x,
+						  enum hf_verdict v, uint64_t now_ms)
+{
+	struct hf_step *step = trace_step(e, q->trace, kind, x->server, v);
+
+	step->fp = fp;
+	step->flags = x->flags;
+	step->expires_s = x->server ? tick_left(x->expiry, now_ms) * (TICK_MS / 1000) : 0;
+}
+
+/* The server of another key's entry, 0 without one that serves. */
+static uint16_t entry_server(struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, uint64_t now_ms)
 {
 	struct shard *s = shard_of(e, fp);
 	struct glimpse g = ledger_glance(s, fp, now_ms);
-	struct entry x = {.server = g.server};
+	struct entry x = {fp, g.flags, g.is == GLANCE_NONE ? 0 : g.server, g.expiry};
+	enum hf_verdict v;
 	uint32_t place;
 
 	if (g.is == GLANCE_BUSY) {
 		spin_lock(&s->lock);
-		if (!ledger_find(e, s, fp, now_ms, &place, &x))
+		if (!ledger_look(e, s, fp, now_ms, &place, &x))
 			x.server = 0;
 		spin_unlock(&s->lock);
 	}
-	return serves(e, x.server) ? x.server : 0;
+	v = named_verdict(e, q, x.server);
+	if (q->trace)
+		trace_entry(e, q, kind, fp, &x, v, now_ms);
+	return v == HF_VERDICT_TAKEN || v == HF_VERDICT_TRIED ? x.server : 0;
 }
 
 static uint16_t bond_of(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms)
 {
-	uint16_t id = entry_server(e, q->place, now_ms);
+	uint16_t id = entry_server(e, q, HF_STEP_BOND, q->place, now_ms);
 
-	return id || !q->place_else ? id : entry_server(e, q->place_else, now_ms);
+	return id || !q->place_else ? id : entry_server(e, q, HF_STEP_BOND, q->place_else, now_ms);
 }
 
 /* A server that the question itself names, or a reference of it. */
 static void named(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
-	if (serves(e, q->hint) && !among(q->avoid, q->n_avoid, q->hint)) {
+	enum hf_verdict v = named_verdict(e, q, q->hint);
+
+	if (q->trace && q->hint)
+		trace_step(e, q->trace, HF_STEP_HINT, q->hint, v);
+	if (v == HF_VERDICT_TAKEN) {
 		a->server = q->hint;
 		a->why = q->hint_why;
 		return;
 	}
 	for (int i = 0; i < 2 && q->refs[0] | q->refs[1]; i++) {
-		uint16_t id = q->refs[i] ? entry_server(e, q->refs[i], now_ms) : 0;
+		uint16_t id = q->refs[i] ? entry_server(e, q, HF_STEP_REF, q->refs[i], now_ms) : 0;
 
-		if (id && !among(q->avoid, q->n_avoid, id)) {
+		if (named_verdict(e, q, id) == HF_VERDICT_TAKEN) {
 			a->server = id;
 			a->why = HF_WHY_DIALOG;
 			return;
@@ -142,24 +171,36 @@ static bool gives_way(const struct hf_engine *e, const struct hf_question *q, ui
 /* A new session: at the server of the placing keys' entries (a bond), else by placement. */
 static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a)
 {
-	struct place p = {slot_of(e, q->place ? q->place : q->key.fp), q->avoid, q->n_avoid, take};
-	bool open = bond && serves(e, bond) && !among(q->avoid, q->n_avoid, bond);
+	struct place p = {slot_of(e, q->place ? q->place : q->key.fp), q->avoid, q->n_avoid, take, q->trace};
+	bool open = named_verdict(e, q, bond) == HF_VERDICT_TAKEN;
+	enum hf_verdict b = !open ? HF_VERDICT_MISSING : gives_way(e, q, bond) ? HF_VERDICT_LEAVES : state_of(e, bond) == HF_STATE_DOWN ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
 	struct placed to = {0, HF_WHY_NONE, TAKEN_NOT};
 
-	if (!open || state_of(e, bond) == HF_STATE_DOWN || gives_way(e, q, bond))
-		to = q->unplaced ? place_fallback(e, q->avoid, q->n_avoid, q->spread) : place_session(e, &p);
-	if (!to.server && open)
+	if (q->trace && open)
+		trace_amend(q->trace, HF_STEP_BOND, bond, b);
+	if (b != HF_VERDICT_TAKEN)
+		to = q->unplaced ? place_fallback(e, q) : place_session(e, &p);
+	if (!to.server && open) {
 		to = (struct placed){bond, HF_WHY_BOND, TAKEN_NOT};
+		if (q->trace && b != HF_VERDICT_TAKEN)
+			trace_step(e, q->trace, HF_STEP_LAST, bond, HF_VERDICT_TAKEN);
+	}
 	a->server = to.server;
 	a->why = to.why;
 	return to.taken;
 }
 
 /* Whether an entry at `server` answers the question as it is. */
-static bool stays_at(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
+static inline enum hf_verdict stay_verdict(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
 {
-	return serves(e, server) && !(q->move && among(q->avoid, q->n_avoid, server)) && !gives_way(e, q, server);
+	if (!serves(e, server))
+		return HF_VERDICT_OFF;
+	if (q->move && among(q->avoid, q->n_avoid, server))
+		return HF_VERDICT_TRIED;
+	return gives_way(e, q, server) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
 }
+
+static bool stays_at(const struct hf_engine *e, const struct hf_question *q, uint16_t server) { return stay_verdict(e, q, server) == HF_VERDICT_TAKEN; }
 
 static void answer_known(const struct hf_question *q, uint16_t server, struct hf_answer *a)
 {
@@ -231,6 +272,24 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 	a->full = !make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
 }
 
+/* Only looks: nothing is wanted of the entry (explain has seen to it), and an expired one stays where it is. */
+static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+{
+	struct entry x;
+	uint32_t place;
+
+	shard_lock(e, s, q->key.fp);
+	if (ledger_look(e, s, q->key.fp, now_ms, &place, &x)) {
+		trace_entry(e, q, HF_STEP_ENTRY, q->key.fp, &x, stay_verdict(e, q, x.server), now_ms);
+		choose_known(e, s, place, &x, q, bond, a, now_ms);
+	} else {
+		x = (struct entry){0};
+		trace_entry(e, q, HF_STEP_ENTRY, q->key.fp, &x, HF_VERDICT_MISSING, now_ms);
+		choose_new(e, s, place, q, bond, a, now_ms);
+	}
+	spin_unlock(&s->lock);
+}
+
 /* Apart, so that who needs no lock pays nothing for what it keeps on the stack. */
 __attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond,
 						    struct hf_answer *a, uint64_t now_ms)
@@ -254,7 +313,7 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 	memset(a, 0, sizeof *a);
 	named(e, q, a, now_ms);
 	if (!q->key.fp && !q->place && !a->server) {
-		struct placed to = place_fallback(e, q->avoid, q->n_avoid, q->spread);
+		struct placed to = place_fallback(e, q);
 
 		a->server = to.server;
 		a->why = to.why;
@@ -263,11 +322,24 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 		bond = bond_of(e, q, now_ms);
 	if (q->key.fp && e->conf.mode != HF_MODE_NONE) {
 		s = shard_of(e, q->key.fp);
-		if (!choose_unlocked(e, s, q, bond, a, now_ms))
+		if (q->trace)
+			choose_traced(e, s, q, bond, a, now_ms);
+		else if (!choose_unlocked(e, s, q, bond, a, now_ms))
 			choose_locked(e, s, q, bond, a, now_ms);
 	} else if (!a->server && (q->key.fp || q->place)) {
 		place_new(e, q, bond, false, a);
 	}
+}
+
+void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, struct hf_trace *t, uint64_t now_ms)
+{
+	struct hf_question look = *q;
+
+	t->n = t->passed = 0;
+	t->slot = q->place || q->key.fp ? slot_of(e, q->place ? q->place : q->key.fp) : UINT32_MAX;
+	look.life = HF_LIFE_NONE;
+	look.trace = t;
+	hf_engine_choose(e, &look, a, now_ms);
 }
 
 static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)

@@ -168,7 +168,9 @@ uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries)
 uint64_t ledger_sum(struct hf_engine *e, int open, int entries);
 /* The entry at fp that still lives, and its place, or the place it would go to; an expired one is taken out. */
 bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x);
-/* As find, for who does not hold the lock and wants to change nothing. BUSY: only the lock can tell. */
+/* As find, and takes nothing out. */
+bool ledger_look(const struct hf_engine *e, const struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x);
+/* As look, for who does not hold the lock and wants to change nothing. BUSY: only the lock can tell. */
 enum glance { GLANCE_NONE, GLANCE_LIVE, GLANCE_BUSY };
 struct glimpse {
 	uint32_t expiry;
@@ -210,6 +212,7 @@ struct place {
 	const uint16_t *avoid;
 	unsigned n_avoid;
 	bool take;              /* count an entry and its session at the server chosen (atomically, or not at all) */
+	struct hf_trace *trace; /* what is looked at is written there, and no turn is taken; or NULL */
 };
 struct placed {
 	uint16_t server;        /* 0: no eligible one */
@@ -218,7 +221,7 @@ struct placed {
 };
 struct placed place_session(struct hf_engine *e, const struct place *p);
 /* Without key: by the pool's fallback; nothing is counted. */
-struct placed place_fallback(struct hf_engine *e, const uint16_t *avoid, unsigned n_avoid, uint64_t spread);
+struct placed place_fallback(struct hf_engine *e, const struct hf_question *q);
 /* Sessions a server may hold before new ones spill; UINT32_MAX: no bound. */
 uint32_t place_cap(const struct hf_engine *e, uint16_t id);
 /* Whether a goes before b in a slot. */
@@ -234,6 +237,15 @@ static inline uint64_t place_cost(const struct hf_engine *e, uint16_t id, const 
 	return e->method->cost(l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed),
 			       atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed));
 }
+
+/* ---- trace.c: what deciding looks at, for who asked to see it ---- */
+
+/* The next step, for the caller to say more; what does not fit any more is lost in the last one. */
+struct hf_step *trace_step(const struct hf_engine *e, struct hf_trace *t, enum hf_step_kind kind, uint16_t id, enum hf_verdict v);
+/* The last step of that kind and server has come out otherwise. */
+void trace_amend(struct hf_trace *t, enum hf_step_kind kind, uint16_t id, enum hf_verdict v);
+/* A runner-up that goes before `best` in the slot: the first ones are kept in order, all are counted. */
+void trace_rival(struct hf_engine *e, struct hf_trace *t, uint16_t id, uint64_t cost, enum hf_verdict v);
 
 /* ---- change.c ---- */
 

@@ -51,6 +51,17 @@ bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now
 	return false;
 }
 
+bool ledger_look(const struct hf_engine *e, const struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x)
+{
+	struct spot at = entries_seek(&s->t, fp);
+
+	*place = at.place;
+	if (!at.found)
+		return false;
+	*x = entry_unpack(&s->t.at[*place]);
+	return !ledger_over(e, s, x, now_ms);
+}
+
 /* One exception more or less in a slot, and in the shard's exact sum. */
 static void except(struct hf_engine *e, struct shard *s, uint64_t fp, int by)
 {

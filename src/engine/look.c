@@ -4,49 +4,38 @@
 
 static uint32_t seconds_left(const struct entry *x, uint64_t now_ms) { return tick_left(x->expiry, now_ms) * (TICK_MS / 1000); }
 
-/* The entry at fp as it stands; nothing is taken out. */
-static bool peek(struct hf_engine *e, struct shard *s, uint64_t fp, struct hf_where *w, uint64_t now_ms)
+static uint32_t flows_of(struct hf_engine *e, uint64_t fp)
 {
+	struct shard *s = shard_of(e, fp);
 	struct record *r;
-	struct entry x;
-	struct spot at = entries_seek(&s->t, fp);
+	uint32_t n;
 
-	if (!at.found)
-		return false;
-	x = entry_unpack(&s->t.at[at.place]);
-	if (ledger_over(e, s, &x, now_ms))
-		return false;
+	spin_lock(&s->lock);
 	r = record_of(e, s, fp);
-	w->known = true;
-	w->expires_s = seconds_left(&x, now_ms);
-	w->flows = r ? r->flows : 0;
-	if (!serves(e, x.server))
-		return false;
-	w->server = x.server;
-	w->why = x.flags & HF_BOND ? HF_WHY_BOND : HF_WHY_ENTRY;
-	return true;
+	n = r ? r->flows : 0;
+	spin_unlock(&s->lock);
+	return n;
 }
 
 void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms)
 {
-	struct shard *s = shard_of(e, fp);
-	struct place p = {.slot = slot_of(e, fp)};
-	struct placed to;
+	struct hf_question q = {.key = {.fp = fp}};
+	struct hf_answer a, next;
+	struct hf_trace t;
 
-	memset(w, 0, sizeof *w);
-	w->fp = fp;
-	w->slot = p.slot;
-	w->owner = hf_engine_owner(e, p.slot);
-	spin_lock(&s->lock);
-	if (!peek(e, s, fp, w, now_ms)) {
-		to = place_session(e, &p);
-		w->server = to.server;
-		w->why = to.why;
+	hf_engine_explain(e, &q, &a, &t, now_ms);
+	*w = (struct hf_where){.fp = fp, .slot = t.slot, .owner = hf_engine_owner(e, t.slot), .server = a.server, .why = a.why, .known = a.known};
+	if (a.known) {
+		w->expires_s = t.step[0].expires_s;
+		w->flows = flows_of(e, fp);
+		if (a.why == HF_WHY_ENTRY && t.step[0].flags & HF_BOND)
+			w->why = HF_WHY_BOND;
 	}
-	spin_unlock(&s->lock);
-	p.avoid = &w->server;
-	p.n_avoid = 1;
-	w->runner_up = place_session(e, &p).server;
+	q.avoid = &w->server;
+	q.n_avoid = 1;
+	q.move = true;
+	hf_engine_explain(e, &q, &next, &t, now_ms);
+	w->runner_up = next.server;
 }
 
 static void show(const struct hf_engine *e, const struct shard *s, const struct entry *x, struct hf_record *out, uint64_t now_ms)
