@@ -12,6 +12,7 @@
 
 #define HF_SERVERS_MAX 4096 /* members a pool, removed ones that still hold sessions included (an id has 14 bits) */
 #define HF_NAME_MAX 63
+#define HF_MEMBER_AT 32 /* octets that say where a server is: the engine keeps and compares them, and knows nothing else of them */
 #define HF_NO_SERVER 0
 
 enum hf_mode { HF_MODE_AUTO, HF_MODE_TABLE, HF_MODE_HASH, HF_MODE_NONE };
@@ -49,18 +50,42 @@ struct hf_member_conf {
 	struct hf_bytes was;    /* a former name whose sessions this server takes over; may be empty */
 	uint32_t weight;        /* 0..256 */
 	uint32_t max_sessions;  /* 0 = no limit */
+	uint8_t at[HF_MEMBER_AT];
 };
-/* The pool becomes these members: new ones get ids, missing ones are removed (they keep their sessions and take no new ones until they are
- * empty; a name that returns takes up its old id). A changed weight line ends a run-time weight. ids[i] is member i's id.
- * The first call fills the slots at once; later ones queue their change for tick. HF_EFULL: more than HF_SERVERS_MAX. */
+/* Which ids the members of this list would get; changes nothing. A name keeps its id, a renamed server has its former name's, one that
+ * returns takes up its old one. HF_EFULL: more than HF_SERVERS_MAX with the removed ones; HF_EINVAL: a name twice, or what is no name or weight. */
+enum hf_err hf_engine_plan(const struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids) HF_MUST_USE;
+/* The pool becomes these members, with ids of a plan for the same list and no change of the pool since. Missing ones are removed: they keep
+ * their sessions and take no new ones until they are empty. A server whose weight, max_sessions or `at` is another than before loses what was
+ * set at run time, its drain, off and weight; so does one that returns. The first call fills the slots at once; later ones queue their change for tick. */
+void hf_engine_enact(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, const uint16_t *ids, uint64_t now_ms);
+/* Both, when nobody must know of the ids in between. */
 enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids, uint64_t now_ms) HF_MUST_USE;
 
-/* Marks, each set or cleared on its own; the state follows: OFF, then DOWN, then DRAIN (also weight 0 and removed), else UP. */
+/* Marks, each set or cleared on its own; the state follows: OFF, then DOWN, then DRAIN (also weight 0 and removed), else UP.
+ * They outlive the process with the mapping, as do weights. */
 enum hf_mark { HF_MARK_DOWN, HF_MARK_DRAIN /* operator */, HF_MARK_BUSY /* the server asks for no new sessions */, HF_MARK_OFF };
 void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms);
+bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark);
 /* A run-time weight 0..256, or HF_WEIGHT_FILE: back to the file's. */
 #define HF_WEIGHT_FILE 0xffffffffu
 void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms);
+
+/* All that is kept of a member: plain octets without pointers, as they stand in the mapping, for copies of it elsewhere. */
+struct hf_member_record {
+	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1]; /* NUL-terminated; was: its former name, if it had one */
+	uint8_t at[HF_MEMBER_AT];
+	uint64_t since_ms;         /* when its state began, on the clock of the caller (a copy that outlives the clock must translate it) ... */
+	uint64_t drain_ms, removed_ms; /* ... when the drain by hand or by weight 0 began, when it left the list; 0: it did not */
+	uint32_t file_weight, run_weight; /* run_weight: HF_WEIGHT_FILE, or given at run time */
+	uint32_t max_sessions;
+	uint8_t marks;             /* bits by enum hf_mark */
+	uint8_t spare[3];
+};
+/* id 1..; false: no such member. Any thread. */
+bool hf_engine_record(struct hf_engine *e, uint16_t id, struct hf_member_record *r);
+/* A member as another engine had it, under the same id, before the first plan of this one. HF_EINVAL: it is no record; HF_EEXIST: the id is taken. */
+enum hf_err hf_engine_restore(struct hf_engine *e, uint16_t id, const struct hf_member_record *r, uint64_t now_ms) HF_MUST_USE;
 
 /* Goes on with queued changes of the slots: at most 4096 slots and 32,768 scores a call. True: there is more to do. */
 bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms);
@@ -177,7 +202,9 @@ void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint6
 struct hf_server_view {
 	uint16_t id;
 	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1];
+	uint8_t at[HF_MEMBER_AT];
 	enum hf_state state;
+	uint8_t marks;             /* bits by enum hf_mark */
 	bool removed;
 	uint32_t weight, file_weight; /* in force, of the file */
 	uint32_t max_sessions;

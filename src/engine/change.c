@@ -115,7 +115,7 @@ static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct hf_engine *e = arg;
 
-	return strcmp(e->name[((const struct rival *)a)->id], e->name[((const struct rival *)b)->id]);
+	return strcmp(name_of(e, ((const struct rival *)a)->id), name_of(e, ((const struct rival *)b)->id));
 }
 
 unsigned change_rivals(struct hf_engine *e, struct rival *r)
@@ -133,7 +133,7 @@ static int id_by_name(const void *a, const void *b, void *arg)
 {
 	const struct hf_engine *e = arg;
 
-	return strcmp(e->name[*(const uint16_t *)a], e->name[*(const uint16_t *)b]);
+	return strcmp(name_of(e, *(const uint16_t *)a), name_of(e, *(const uint16_t *)b));
 }
 
 void change_names(struct hf_engine *e)

@@ -5,7 +5,7 @@
 #include "holdfast/hash.h"
 #include "inside.h"
 
-#define REGION_MAGIC 0x4864666173743102u /* the mapping's form; another form, another number */
+#define REGION_MAGIC 0x4864666173743103u /* the mapping's form; another form, another number */
 /* A shard has at least so many (a small table is one shard): chance cannot fill one early, and few live sessions touch few pages, as each
  * shard has its own. Few enough that doubling a shard, which holds its lock, stays about a tenth of a millisecond. */
 #define SHARD_ENTRIES 20000
@@ -43,7 +43,7 @@ struct by_id {
 };
 
 struct layout {
-	size_t name, slot, entries, end;
+	size_t kept, slot, entries, end;
 };
 
 static size_t line(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -52,8 +52,8 @@ static struct layout layout_of(const struct hf_engine_conf *c)
 {
 	struct layout l;
 
-	l.name = line(sizeof(struct region_head) + (sizeof(uint32_t) << shard_bits(c)));
-	l.slot = line(l.name + (size_t)IDS * (HF_NAME_MAX + 1));
+	l.kept = line(sizeof(struct region_head) + (sizeof(uint32_t) << shard_bits(c)));
+	l.slot = line(l.kept + (size_t)IDS * sizeof(struct hf_member_record));
 	l.entries = line(l.slot + ((size_t)sizeof(uint32_t) << c->slot_bits));
 	l.end = l.entries + (((size_t)shard_homes(c) + ENTRIES_SLACK) << shard_bits(c)) * sizeof(struct packed);
 	return l;
@@ -73,7 +73,7 @@ static void map(struct hf_engine *e, uint8_t *mem)
 	e->up = e->by_id->up;
 	e->gains = e->by_id->gains;
 	e->head = (struct region_head *)mem;
-	e->name = (char(*)[HF_NAME_MAX + 1])(mem + l.name);
+	e->kept = (struct hf_member_record *)(mem + l.kept);
 	e->slot = (_Atomic uint32_t *)(mem + l.slot);
 }
 
@@ -84,23 +84,6 @@ static void open_shards(struct hf_engine *e)
 
 	for (unsigned i = 0; i < e->n_shards; i++)
 		entries_open(&e->shard[i].t, at + (size_t)i * (homes + ENTRIES_SLACK), homes, (uint8_t)e->shard_bits, &e->head->extent[i]);
-}
-
-/* Names that a former engine left: removed members, until apply lists them again. */
-static void inherit(struct hf_engine *e, uint64_t now_ms)
-{
-	for (uint16_t id = 1; id < IDS && id <= e->head->last_id; id++) {
-		e->hot[id].state = HF_STATE_OFF;
-		e->name[id][HF_NAME_MAX] = 0;
-		if (!e->name[id][0])
-			continue;
-		e->member[id].used = e->member[id].removed = true;
-		e->member[id].run_weight = HF_WEIGHT_FILE;
-		e->member[id].since_ms = now_ms;
-		e->hot[id].seed = e->method->seed(e->conf.hash_key, hf_bytes_str(e->name[id]));
-		e->hot[id].state = HF_STATE_DRAIN;
-		e->last_id = id;
-	}
 }
 
 /* Readies the mapping: fresh, a former engine's, or (of another form or key) cleared. */
@@ -115,8 +98,9 @@ static void settle_in(struct hf_engine *e, uint64_t now_ms)
 		e->slot[j] = SLOT_WORD(NO_OWNER, 0);
 	open_shards(e);
 	if (former) {
-		inherit(e, now_ms);
+		kept_load(e);
 		ledger_recount(e);
+		members_wake(e, now_ms);
 	}
 	e->head->form = want;
 }

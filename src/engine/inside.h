@@ -1,7 +1,7 @@
 /* The engine's inside: its struct and the calls between its files (private to the engine).
  *
  * Who writes what: a shard's entries, exceptions, records and its slots' words under the shard's lock; loads by anybody, atomically;
- * members, marks and the queue of changes by the control thread alone; names under names_lock, because views read them.
+ * members, marks and the queue of changes by the control thread alone; records under names_lock, because views read them.
  * Lock order: a shard, then names_lock or turn_lock; never two shards at once. */
 #ifndef HF_ENGINE_INSIDE_H
 #define HF_ENGINE_INSIDE_H
@@ -42,14 +42,10 @@ struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 o
 };
 
 struct member {
-	_Atomic bool used, removed;
+	_Atomic bool used;
 	bool listed;
-	uint8_t marks;         /* bits by enum hf_mark */
 	bool gain, lose;       /* a change that not all slots have seen yet ... */
 	uint64_t until;        /* ... and the visit at which they have */
-	_Atomic uint32_t file_weight;
-	uint32_t run_weight;
-	char was[HF_NAME_MAX + 1];
 	_Atomic uint64_t since_ms;
 	_Atomic uint32_t slots;
 	int64_t turn;          /* fallback = round-robin */
@@ -68,7 +64,9 @@ struct region_head { /* at the start of the mapping */
 		uint64_t magic, key_check;
 		uint32_t slot_bits, max_entries;
 	} form;
-	uint32_t last_id;      /* names behind it are empty */
+	uint32_t last_id;      /* records behind it are empty */
+	_Atomic uint32_t redo_id; /* the record of this id may be half written; redo is what it is to be */
+	struct hf_member_record redo;
 	uint32_t extent[];     /* homes in use, a shard */
 };
 
@@ -80,8 +78,8 @@ struct hf_engine {
 	struct shard *shard;
 	struct hot *hot;                    /* by id, 0 unused */
 	struct load *load;                  /* by id */
-	_Atomic uint32_t *slot;             /* in the mapping, as are names and head */
-	char (*name)[HF_NAME_MAX + 1];      /* by id; empty: free */
+	_Atomic uint32_t *slot;             /* in the mapping, as are records and head */
+	struct hf_member_record *kept;      /* by id; without a name: free */
 	struct region_head *head;
 	struct member *member;
 	struct by_id *by_id;                /* what hot, load, member, up and gains point into */
@@ -144,6 +142,8 @@ static inline bool among(const uint16_t *ids, unsigned n, uint16_t id)
 	return false;
 }
 
+static inline const char *name_of(const struct hf_engine *e, uint16_t id) { return e->kept[id].name; }
+
 static inline struct record *record_of(const struct hf_engine *e, const struct shard *s, uint64_t fp)
 {
 	return e->conf.mode == HF_MODE_TABLE ? records_find(&s->records, fp) : NULL;
@@ -204,6 +204,18 @@ void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
 bool ledger_over(const struct hf_engine *e, const struct shard *s, const struct entry *x, uint64_t now_ms);
 /* What a former engine left in the mapping: counts loads and exceptions again, drops what names no server. */
 void ledger_recount(struct hf_engine *e);
+
+/* ---- kept.c: a member's record in the mapping ---- */
+
+/* Nobody who dies in it leaves half a record. */
+void kept_write(struct hf_engine *e, uint16_t id, const struct hf_member_record *r);
+bool kept_sound(const struct hf_member_record *r);
+/* Members as a former engine left them, known by name; members_wake puts them in force, when their loads are counted. */
+void kept_load(struct hf_engine *e);
+
+/* ---- members.c ---- */
+
+void members_wake(struct hf_engine *e, uint64_t now_ms);
 
 /* ---- place.c: which server a new session goes to ---- */
 

@@ -104,7 +104,7 @@ uint64_t hf_engine_digest(const struct hf_engine *e)
 	hf_sip_init(&s, zero, 2, 4);
 	spin_lock(names);
 	for (uint32_t j = 0; j < e->n_slots; j++) {
-		const char *name = e->name[hf_engine_owner(e, j)]; /* id 0 has no name */
+		const char *name = name_of(e, hf_engine_owner(e, j)); /* id 0 has no name */
 
 		hf_sip_add(&s, hf_bytes_of(name, strlen(name) + 1));
 	}

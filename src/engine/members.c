@@ -2,15 +2,15 @@
  * Control thread, but for the views at the end. It must not know entries: it asks loads whether an id is still in use. */
 #include "inside.h"
 
-static uint32_t weight_in_force(const struct member *m) { return m->run_weight == HF_WEIGHT_FILE ? m->file_weight : m->run_weight; }
+static uint32_t weight_in_force(const struct hf_member_record *r) { return r->run_weight == HF_WEIGHT_FILE ? r->file_weight : r->run_weight; }
 
-static enum hf_state state_by_marks(const struct member *m)
+static enum hf_state state_by_marks(const struct hf_member_record *r)
 {
-	if (!m->used || m->marks & 1 << HF_MARK_OFF)
+	if (r->marks & 1 << HF_MARK_OFF)
 		return HF_STATE_OFF;
-	if (m->marks & 1 << HF_MARK_DOWN)
+	if (r->marks & 1 << HF_MARK_DOWN)
 		return HF_STATE_DOWN;
-	if (m->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY) || m->removed || !weight_in_force(m))
+	if (r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY) || r->removed_ms || !weight_in_force(r))
 		return HF_STATE_DRAIN;
 	return HF_STATE_UP;
 }
@@ -28,61 +28,6 @@ static void open_load(struct hf_engine *e, uint16_t id, bool open)
 		ledger_sum(e, -n, 0);
 }
 
-/* After any change of a member: its state, its weight, W and m, and the queue. */
-static void restate(struct hf_engine *e, uint16_t id, uint64_t now_ms)
-{
-	struct member *m = &e->member[id];
-	struct hot *h = &e->hot[id];
-	enum hf_state was = state_of(e, id), is = state_by_marks(m);
-	uint32_t old = was == HF_STATE_UP ? h->weight : 0, new = is == HF_STATE_UP ? weight_in_force(m) : 0;
-	bool redraws;
-
-	atomic_store_explicit(&h->weight, weight_in_force(m), memory_order_relaxed);
-	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && (m->removed || !m->used), memory_order_relaxed);
-	atomic_fetch_add_explicit(&e->open_weight, new - old, memory_order_relaxed);
-	if (is != was) {
-		atomic_store_explicit(&m->since_ms, now_ms, memory_order_relaxed);
-		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
-		open_load(e, id, is == HF_STATE_UP);
-	}
-	redraws = old && new && old != new && e->method->redraws;
-	change_queue(e, id, new > old || redraws, new < old || redraws);
-}
-
-void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms)
-{
-	if (!id || id > last_id(e) || !e->member[id].used)
-		return;
-	if (on)
-		e->member[id].marks |= (uint8_t)(1 << mark);
-	else
-		e->member[id].marks &= (uint8_t)~(1 << mark);
-	restate(e, id, now_ms);
-}
-
-void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms)
-{
-	if (!id || id > last_id(e) || !e->member[id].used || (weight > 256 && weight != HF_WEIGHT_FILE))
-		return;
-	e->member[id].run_weight = weight;
-	restate(e, id, now_ms);
-}
-
-static void set_name(struct hf_engine *e, uint16_t id, struct hf_bytes name, struct hf_bytes was)
-{
-	struct member *m = &e->member[id];
-
-	spin_lock(&e->names_lock);
-	memset(e->name[id], 0, sizeof e->name[id]);
-	memset(m->was, 0, sizeof m->was);
-	if (name.n)
-		memcpy(e->name[id], name.p, name.n);
-	if (was.n)
-		memcpy(m->was, was.p, was.n);
-	spin_unlock(&e->names_lock);
-	atomic_store_explicit(&e->hot[id].seed, e->method->seed(e->conf.hash_key, name), memory_order_relaxed);
-}
-
 static void set_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 {
 	uint32_t old = atomic_exchange_explicit(&e->hot[id].max_sessions, max_sessions, memory_order_relaxed);
@@ -90,43 +35,156 @@ static void set_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 	atomic_fetch_add_explicit(&e->limited, (uint32_t)(max_sessions != 0) - (uint32_t)(old != 0), memory_order_relaxed);
 }
 
+/* The member becomes what its record says: its state, its weight, W and m, the queue of slots, and the mapping. */
+static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, uint64_t now_ms)
+{
+	struct hot *h = &e->hot[id];
+	enum hf_state was = state_of(e, id), is = state_by_marks(r);
+	uint32_t old = was == HF_STATE_UP ? h->weight : 0, new = is == HF_STATE_UP ? weight_in_force(r) : 0;
+	bool drains = r->marks & 1 << HF_MARK_DRAIN || !weight_in_force(r), redraws;
+
+	r->since_ms = is != was ? now_ms : r->since_ms;
+	r->drain_ms = !drains ? 0 : r->drain_ms ? r->drain_ms : now_ms;
+	kept_write(e, id, r);
+	set_bound(e, id, r->max_sessions);
+	atomic_store_explicit(&h->weight, weight_in_force(r), memory_order_relaxed);
+	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
+	atomic_fetch_add_explicit(&e->open_weight, new - old, memory_order_relaxed);
+	if (is != was) {
+		atomic_store_explicit(&e->member[id].since_ms, now_ms, memory_order_relaxed);
+		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
+		open_load(e, id, is == HF_STATE_UP);
+	}
+	redraws = old && new && old != new && e->method->redraws;
+	change_queue(e, id, new > old || redraws, new < old || redraws);
+}
+
+static bool exists(const struct hf_engine *e, uint16_t id) { return id && id <= last_id(e) && e->member[id].used; }
+
+void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms)
+{
+	struct hf_member_record r;
+
+	if (!exists(e, id))
+		return;
+	r = e->kept[id];
+	if (on)
+		r.marks |= (uint8_t)(1 << mark);
+	else
+		r.marks &= (uint8_t)~(1 << mark);
+	put(e, id, &r, now_ms);
+}
+
+bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark) { return exists(e, id) && e->kept[id].marks & 1 << mark; }
+
+void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms)
+{
+	struct hf_member_record r;
+
+	if (!exists(e, id) || (weight > 256 && weight != HF_WEIGHT_FILE))
+		return;
+	r = e->kept[id];
+	r.run_weight = weight;
+	put(e, id, &r, now_ms);
+}
+
+static void set_seed(struct hf_engine *e, uint16_t id, struct hf_bytes name)
+{
+	atomic_store_explicit(&e->hot[id].seed, e->method->seed(e->conf.hash_key, name), memory_order_relaxed);
+}
+
+static void set_text(char to[HF_NAME_MAX + 1], struct hf_bytes text)
+{
+	memset(to, 0, HF_NAME_MAX + 1);
+	memcpy(to, text.p, text.n);
+}
+
+/* What was set by hand ends with the line that it was set for. Health is nothing that a line could say. */
+static void forget_overrides(struct hf_member_record *r)
+{
+	r->marks &= (uint8_t)~(1 << HF_MARK_DRAIN | 1 << HF_MARK_OFF);
+	r->run_weight = HF_WEIGHT_FILE;
+	r->drain_ms = 0;
+}
+
+static bool other_line(const struct hf_member_record *r, const struct hf_member_conf *c)
+{
+	return r->removed_ms || r->file_weight != c->weight || r->max_sessions != c->max_sessions || memcmp(r->at, c->at, sizeof r->at) != 0;
+}
+
 static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf *c, uint64_t now_ms)
 {
 	struct member *m = &e->member[id];
-	bool fresh = !m->used, back = fresh || m->removed, renamed = !fresh && !hf_bytes_eq(hf_bytes_str(e->name[id]), c->name);
+	bool fresh = !m->used, renamed = !fresh && !hf_bytes_eq(hf_bytes_str(e->kept[id].name), c->name);
+	struct hf_member_record r = e->kept[id]; /* zero when fresh */
 
-	if (fresh)
-		atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
-	if (back) { /* what was said of the server before it was taken out is of another time */
-		m->used = true;
-		m->marks = 0;
-		m->run_weight = HF_WEIGHT_FILE;
+	if (fresh || other_line(&r, c))
+		forget_overrides(&r);
+	if (fresh || r.removed_ms) {
 		spin_lock(&e->turn_lock);
 		m->turn = 0;
 		spin_unlock(&e->turn_lock);
-		atomic_store_explicit(&m->since_ms, now_ms, memory_order_relaxed);
 	}
-	if (id > e->head->last_id) /* before its name, for who comes after a kill here */
-		e->head->last_id = id;
+	set_text(r.name, c->name);
+	if (c->was.n) /* else it keeps the name that it had: its old cookies may come yet */
+		set_text(r.was, c->was);
+	memcpy(r.at, c->at, sizeof r.at);
+	r.file_weight = c->weight;
+	r.max_sessions = c->max_sessions;
+	r.removed_ms = 0;
 	if (fresh || renamed)
-		set_name(e, id, c->name, c->was);
-	if (m->file_weight != c->weight)
-		m->run_weight = HF_WEIGHT_FILE;
-	m->file_weight = c->weight;
-	m->removed = false;
-	m->listed = true;
-	set_bound(e, id, c->max_sessions);
+		set_seed(e, id, c->name);
+	if (fresh)
+		atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
+	m->used = m->listed = true;
 	if (id > last_id(e))
 		atomic_store_explicit(&e->last_id, id, memory_order_release);
-	restate(e, id, now_ms);
+	put(e, id, &r, now_ms);
 	if (renamed && state_of(e, id) == HF_STATE_UP) /* another name draws other slots */
 		change_queue(e, id, true, true);
+}
+
+static uint64_t not_after(uint64_t ms, uint64_t now_ms) { return ms < now_ms ? ms : now_ms; }
+
+/* A member whose record is there, and nothing else of it yet, as it was. */
+static void wake(struct hf_engine *e, uint16_t id, uint64_t now_ms)
+{
+	struct hf_member_record r = e->kept[id];
+
+	r.since_ms = not_after(r.since_ms, now_ms);
+	r.drain_ms = not_after(r.drain_ms, now_ms);
+	r.removed_ms = not_after(r.removed_ms, now_ms);
+	atomic_store_explicit(&e->member[id].since_ms, r.since_ms, memory_order_relaxed);
+	set_seed(e, id, hf_bytes_str(r.name));
+	put(e, id, &r, r.since_ms);
+}
+
+void members_wake(struct hf_engine *e, uint64_t now_ms)
+{
+	for (uint16_t id = 1; id <= last_id(e); id++)
+		if (e->member[id].used)
+			wake(e, id, now_ms);
+}
+
+enum hf_err hf_engine_restore(struct hf_engine *e, uint16_t id, const struct hf_member_record *r, uint64_t now_ms)
+{
+	if (!id || id > HF_SERVERS_MAX || !kept_sound(r))
+		return HF_EINVAL;
+	if (e->member[id].used)
+		return HF_EEXIST;
+	kept_write(e, id, r);
+	e->member[id].used = true;
+	atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
+	if (id > last_id(e))
+		atomic_store_explicit(&e->last_id, id, memory_order_release);
+	wake(e, id, now_ms);
+	return HF_OK;
 }
 
 static uint16_t find(const struct hf_engine *e, struct hf_bytes name)
 {
 	for (uint16_t id = 1; name.n && id <= last_id(e); id++)
-		if (e->name[id][0] == (char)name.p[0] && hf_bytes_eq(hf_bytes_str(e->name[id]), name))
+		if (name_of(e, id)[0] == (char)name.p[0] && hf_bytes_eq(hf_bytes_str(name_of(e, id)), name))
 			return id;
 	return 0;
 }
@@ -178,28 +236,43 @@ static enum hf_err assign(const struct hf_engine *e, const struct hf_member_conf
 	return HF_OK;
 }
 
-enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids, uint64_t now_ms)
+enum hf_err hf_engine_plan(const struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids)
 {
 	enum hf_err err = check(m, n);
 
-	if (err == HF_OK)
-		err = assign(e, m, n, ids);
-	if (err != HF_OK)
-		return err;
+	return err == HF_OK ? assign(e, m, n, ids) : err;
+}
+
+static void take_out(struct hf_engine *e, uint16_t id, uint64_t now_ms)
+{
+	struct hf_member_record r = e->kept[id];
+
+	r.removed_ms = now_ms;
+	put(e, id, &r, now_ms);
+}
+
+void hf_engine_enact(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, const uint16_t *ids, uint64_t now_ms)
+{
 	for (uint16_t id = 1; id <= last_id(e); id++)
 		e->member[id].listed = false;
 	for (unsigned i = 0; i < n; i++)
 		adopt(e, ids[i], &m[i], now_ms);
 	change_names(e);
 	for (uint16_t id = 1; id <= last_id(e); id++)
-		if (e->member[id].used && !e->member[id].listed && !e->member[id].removed) {
-			e->member[id].removed = true;
-			restate(e, id, now_ms);
-		}
+		if (e->member[id].used && !e->member[id].listed && !e->kept[id].removed_ms)
+			take_out(e, id, now_ms);
 	/* Without memory to fill at once the slots fill by ticks, as after any change. */
 	if (!e->filled && change_fill(e) == HF_OK)
 		e->filled = true;
-	return HF_OK;
+}
+
+enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids, uint64_t now_ms)
+{
+	enum hf_err err = hf_engine_plan(e, m, n, ids);
+
+	if (err == HF_OK)
+		hf_engine_enact(e, m, n, ids, now_ms);
+	return err;
 }
 
 /* Nobody may be half-way into an entry at the id: who saw it serving holds a shard's lock until the entry is counted. */
@@ -216,18 +289,19 @@ static bool unused(struct hf_engine *e, uint16_t id)
 	if (!LOAD_ENTRIES(load_word(e, id)))
 		return true;
 	e->member[id].used = true;
-	atomic_store_explicit(&e->hot[id].state, (uint8_t)state_by_marks(&e->member[id]), memory_order_release);
+	atomic_store_explicit(&e->hot[id].state, (uint8_t)state_by_marks(&e->kept[id]), memory_order_release);
 	return false;
 }
 
 unsigned hf_engine_reap(struct hf_engine *e, uint16_t *ids, unsigned cap)
 {
+	static const struct hf_member_record none;
 	unsigned n = 0;
 
 	for (uint16_t id = 1; id <= last_id(e) && n < cap; id++) {
-		if (!e->member[id].used || !e->member[id].removed || !unused(e, id))
+		if (!e->member[id].used || !e->kept[id].removed_ms || !unused(e, id))
 			continue;
-		set_name(e, id, HF_NONE, HF_NONE);
+		kept_write(e, id, &none);
 		set_bound(e, id, 0);
 		ids[n++] = id;
 	}
@@ -258,25 +332,24 @@ enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *
 
 bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v)
 {
-	const struct member *m;
+	struct hf_member_record r;
 
 	memset(v, 0, sizeof *v);
-	if (!id || id > last_id(e) || !e->member[id].used)
+	if (!hf_engine_record(e, id, &r))
 		return false;
-	m = &e->member[id];
-	spin_lock(&e->names_lock);
-	memcpy(v->name, e->name[id], sizeof v->name);
-	memcpy(v->was, m->was, sizeof v->was);
-	spin_unlock(&e->names_lock);
+	memcpy(v->name, r.name, sizeof v->name);
+	memcpy(v->was, r.was, sizeof v->was);
+	memcpy(v->at, r.at, sizeof v->at);
 	v->id = id;
 	v->state = state_of(e, id);
-	v->removed = m->removed;
-	v->weight = atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed);
-	v->file_weight = m->file_weight;
-	v->max_sessions = atomic_load_explicit(&e->hot[id].max_sessions, memory_order_relaxed);
+	v->marks = r.marks;
+	v->removed = r.removed_ms != 0;
+	v->weight = weight_in_force(&r);
+	v->file_weight = r.file_weight;
+	v->max_sessions = r.max_sessions;
 	v->sessions = LOAD_COUNTED(load_word(e, id));
 	v->cap = place_cap(e, id);
-	v->slots = atomic_load_explicit(&m->slots, memory_order_relaxed);
-	v->since_ms = atomic_load_explicit(&m->since_ms, memory_order_relaxed);
+	v->slots = atomic_load_explicit(&e->member[id].slots, memory_order_relaxed);
+	v->since_ms = r.since_ms;
 	return true;
 }

@@ -96,7 +96,7 @@ bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, 
 	if (cost_a != cost_b || a == b)
 		return cost_a < cost_b;
 	spin_lock(&e->names_lock);
-	first = strcmp(e->name[a], e->name[b]) < 0;
+	first = strcmp(name_of(e, a), name_of(e, b)) < 0;
 	spin_unlock(&e->names_lock);
 	return first;
 }

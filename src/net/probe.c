@@ -33,7 +33,7 @@ struct probe {
 	struct hf_probe what;
 	uint8_t *got;
 	size_t n;
-	bool sent, down, busy, passive; /* passive: down because of dials */
+	bool sent, passive;           /* passive: down because of dials */
 	unsigned good, bad;           /* in a row */
 	uint64_t busy_until_ms;
 	struct probe *next;
@@ -51,11 +51,15 @@ static void ready(void *arg, unsigned what);
 
 /* ---- verdicts ---- */
 
+/* The engine has the marks, and keeps them over a restart: what was down stays down until a probe says otherwise. */
+static bool down(const struct probe *p) { return hf_engine_marked(p->rt->engine, p->id, HF_MARK_DOWN); }
+static bool busy(const struct probe *p) { return hf_engine_marked(p->rt->engine, p->id, HF_MARK_BUSY); }
+
 static void mark(struct probe *p, enum hf_mark m, bool on, const char *why)
 {
 	uint64_t now = hf_clock_ms();
 
-	hf_engine_mark(p->pool->rt->engine, p->id, m, on, now);
+	hf_engine_mark(p->rt->engine, p->id, m, on, now);
 	hf_log(on ? HF_LOG_WARN : HF_LOG_INFO, "event=server-%s pool=%s server=%s%s%s%s", m == HF_MARK_DOWN ? (on ? "down" : "up") : on ? "busy" : "ready",
 		p->pool->rt->name, p->name, *why ? " reason=\"" : "", why, *why ? "\"" : "");
 }
@@ -67,33 +71,29 @@ static void good(struct probe *p)
 {
 	p->bad = 0;
 	p->good++;
-	if (p->down && (p->good >= p->pool->conf->probe_rise || waited_for(p))) {
-		p->down = p->passive = false;
-		atomic_store(&p->pool->rt->members[p->id].failures, 0);
+	if (down(p) && (p->good >= p->pool->conf->probe_rise || waited_for(p))) {
+		p->passive = false;
+		atomic_store(&p->rt->members[p->id].failures, 0);
 		mark(p, HF_MARK_DOWN, false, "");
 	}
 }
 
 static void bad(struct probe *p, const char *why)
 {
-	struct member_rt *m = &p->pool->rt->members[p->id];
+	struct member_rt *m = &p->rt->members[p->id];
 
 	p->good = 0;
 	p->bad++;
 	snprintf(m->last_failure, sizeof m->last_failure, "%s", why);
-	if (!p->down && p->bad >= p->pool->conf->probe_fall) {
-		p->down = true;
+	if (!down(p) && p->bad >= p->pool->conf->probe_fall)
 		mark(p, HF_MARK_DOWN, true, why);
-	}
 }
 
 static void set_busy(struct probe *p, bool on, uint32_t ms)
 {
 	p->busy_until_ms = on && ms ? hf_clock_ms() + ms : 0;
-	if (p->busy == on)
-		return;
-	p->busy = on;
-	mark(p, HF_MARK_BUSY, on, on ? "asks for no new sessions" : "");
+	if (busy(p) != on)
+		mark(p, HF_MARK_BUSY, on, on ? "asks for no new sessions" : "");
 }
 
 /* ---- one probe ---- */
@@ -119,7 +119,7 @@ static enum how how(const struct probe *p)
 
 /* Between the first sign that a server's state is another and the verdict probes follow each other closely, so that probe-fall and
  * probe-rise cost seconds, not intervals; the same right after a start, when nothing is known yet. */
-static bool in_doubt(const struct probe *p) { return p->down ? p->good > 0 : p->bad > 0; }
+static bool in_doubt(const struct probe *p) { return down(p) ? p->good > 0 : p->bad > 0; }
 
 static void again(struct probe *p)
 {
@@ -245,9 +245,9 @@ static void look_at_dials(struct probe *p)
 	struct member_rt *m = &p->rt->members[p->id];
 	unsigned n = atomic_load_explicit(&m->failures, memory_order_relaxed);
 
-	if (p->pool->conf->probe != HF_CONF_PROBE_NONE || p->down || n < p->pool->conf->probe_fall)
+	if (p->pool->conf->probe != HF_CONF_PROBE_NONE || down(p) || n < p->pool->conf->probe_fall)
 		return;
-	p->down = p->passive = true;
+	p->passive = true;
 	p->good = 0;
 	snprintf(m->last_failure, sizeof m->last_failure, "%u dials failed in a row", n);
 	mark(p, HF_MARK_DOWN, true, "dials failed");
@@ -261,7 +261,7 @@ static void look_at_busy(struct probe *p)
 
 	if (until > now)
 		set_busy(p, true, (uint32_t)(until - now));
-	else if (p->busy && p->busy_until_ms && p->busy_until_ms <= now)
+	else if (busy(p) && p->busy_until_ms && p->busy_until_ms <= now)
 		set_busy(p, false, 0);
 }
 
@@ -319,6 +319,7 @@ static struct probe *make(struct probes *all, struct pool_rt *rt, const struct s
 		return NULL;
 	*p = (struct probe){.all = all, .rt = rt, .id = m->id, .fd = -1, .got = malloc(ANSWER_MAX), .timer = hf_timer_new(all->net->control, due, p), .next = all->list};
 	memcpy(p->name, m->name, sizeof p->name);
+	p->passive = down(p) && hf_transport_is_stream(m->transport); /* of before a restart: a pool without probes dials it */
 	if (!p->got || !p->timer) {
 		probe_free(p);
 		return NULL;
@@ -348,17 +349,17 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 		hf_log(HF_LOG_ERROR, "event=probe-failed pool=%s server=%s error=\"no memory\"", pool->rt->name, m->name);
 		return;
 	}
-	if (p->fd >= 0 && (!hf_addr_eq(&p->what.addr, &m->addr) || p->what.transport != m->transport))
-		again(p); /* it has moved: the answer would be another's */
+	if (p->what.addr.family && (!hf_addr_eq(&p->what.addr, &m->addr) || p->what.transport != m->transport)) {
+		stop(p); /* it has moved: the answer would be another's, and what is known of it is too */
+		hf_timer_set(p->timer, 0);
+	}
 	p->pool = pool;
 	p->service = service_for(all->net->snap, pool);
 	p->m = m;
 	p->kept = true;
-	if (pool->conf->probe == HF_CONF_PROBE_NONE && p->down && !p->passive) { /* nobody would ever say that it is up again */
-		p->down = false;
+	if (pool->conf->probe == HF_CONF_PROBE_NONE && down(p) && !p->passive) /* nobody would ever say that it is up again */
 		mark(p, HF_MARK_DOWN, false, "no longer probed");
-	}
-	if (pool->conf->probe != HF_CONF_PROBE_FRONT && p->busy && !p->busy_until_ms)
+	if (pool->conf->probe != HF_CONF_PROBE_FRONT && busy(p) && !p->busy_until_ms)
 		set_busy(p, false, 0); /* nobody would ever say that it is ready again */
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define HEAD 4096 /* a page, so that the region begins on one */
-#define FORM "holdfast tables 1\n"
+#define FORM "holdfast tables 2\n"
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 struct head {

@@ -39,7 +39,7 @@ static void pool(struct hf_engine *e, unsigned n)
 
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(name[i], sizeof name[i], "s%u", i + 1);
-		m[i] = (struct hf_member_conf){hf_bytes_str(name[i]), HF_NONE, 100, 0};
+		m[i] = (struct hf_member_conf){.name = hf_bytes_str(name[i]), .weight = 100};
 	}
 	if (hf_engine_apply(e, m, n, ids, NOW) != HF_OK)
 		exit(1);

@@ -20,7 +20,7 @@ struct farm {
 	size_t need;
 	struct hf_engine_conf conf;
 	unsigned n;
-	struct { char name[16], was[16]; uint32_t weight, max; } m[1200];
+	struct { char name[16], was[16]; uint32_t weight, max; uint8_t at; } m[1200];
 	uint16_t id[1200];
 };
 
@@ -49,7 +49,7 @@ __attribute__((unused)) static enum hf_err farm_apply(struct farm *f, uint64_t n
 	static struct hf_member_conf c[1200];
 
 	for (unsigned i = 0; i < f->n; i++)
-		c[i] = (struct hf_member_conf){hf_bytes_str(f->m[i].name), hf_bytes_str(f->m[i].was), f->m[i].weight, f->m[i].max};
+		c[i] = (struct hf_member_conf){.name = hf_bytes_str(f->m[i].name), .was = hf_bytes_str(f->m[i].was), .weight = f->m[i].weight, .max_sessions = f->m[i].max, .at = {f->m[i].at}};
 	return hf_engine_apply(f->e, c, f->n, f->id, now);
 }
 
@@ -59,6 +59,7 @@ __attribute__((unused)) static void farm_name(struct farm *f, unsigned i, uint32
 	f->m[i].was[0] = 0;
 	f->m[i].weight = weight;
 	f->m[i].max = 0;
+	f->m[i].at = 0;
 }
 
 /* An engine without members yet. */

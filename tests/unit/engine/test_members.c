@@ -112,7 +112,7 @@ static void refused_whole(void **state)
 	(void)state;
 	for (unsigned i = 0; i <= HF_SERVERS_MAX; i++) {
 		snprintf(name[i], sizeof name[i], "x%u", i);
-		m[i] = (struct hf_member_conf){hf_bytes_str(name[i]), HF_NONE, 1, 0};
+		m[i] = (struct hf_member_conf){.name = hf_bytes_str(name[i]), .weight = 1};
 	}
 	assert_int_equal(hf_engine_apply(f->e, m, HF_SERVERS_MAX + 1, id, T0), HF_EFULL);
 	assert_int_equal(hf_engine_apply(f->e, m, HF_SERVERS_MAX - 2, id, T0), HF_EFULL); /* three ids are still held */

@@ -60,7 +60,7 @@ static size_t held(const struct land *l) { return OWN_HEAP ? process() - l->befo
 static struct land settle(enum hf_mode mode, uint32_t max_entries)
 {
 	struct hf_engine_conf c = {.mode = mode, .slot_bits = 16, .load_factor_milli = 1500, .max_entries = max_entries};
-	struct hf_member_conf m[3] = {{HF_LIT("a"), HF_NONE, 100, 0}, {HF_LIT("b"), HF_NONE, 100, 0}, {HF_LIT("c"), HF_NONE, 100, 0}};
+	struct hf_member_conf m[3] = {{.name = HF_LIT("a"), .weight = 100}, {.name = HF_LIT("b"), .weight = 100}, {.name = HF_LIT("c"), .weight = 100}};
 	struct land l = {.need = hf_engine_need(&c)};
 	uint16_t ids[3];
 
