@@ -13,6 +13,7 @@ struct hf_conf_gateway {
 	uint64_t log_to;              /* 0 stderr, 1 syslog */
 	bool log_identities;
 	bool admin_off;               /* admin-socket = off */
+	uint64_t udp_gather;          /* ms that datagrams wait for others at high rates; 0 = none */
 	uint64_t max_flows;           /* open flows, all workers */
 	uint64_t max_holds;           /* held datagrams a worker */
 };

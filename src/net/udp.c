@@ -131,6 +131,7 @@ void udp_readable(void *arg, unsigned what)
 	struct udp *u = w->udp;
 	const struct snap_service *s = snap_service(w->snap, l->service);
 	int fd = l->socks->fd[w->index], n = BATCH_IN;
+	unsigned got = 0;
 
 	(void)what;
 	HF_BUG_ON(!s);
@@ -138,11 +139,13 @@ void udp_readable(void *arg, unsigned what)
 		prepare(u, s->infos[l->at].wildcard);
 		n = recvmmsg(fd, u->in_msg, BATCH_IN, 0, NULL);
 		w->now_ms = hf_clock_ms();
+		got += n > 0 ? (unsigned)n : 0;
 		u->ready -= n > 0 ? (unsigned)n : 0;
 		for (int i = 0; i < n; i++)
 			take(l, s, &u->in_msg[i], u->in + (size_t)i * (NET_DATAGRAM + 1));
 		worker_flush(w);
 	}
+	gather_turn(l, got, n == BATCH_IN);
 }
 
 /* ---- out ---- */

@@ -70,6 +70,7 @@ static void take_service(struct worker *w, const struct snap_service *s)
 		l->service = s->rt->id;
 		l->at = i;
 		l->seen = true;
+		gather_stop(l);
 		hf_watch_set(l->watch, HF_READ);
 	}
 }

@@ -1,0 +1,125 @@
+/* When a socket is read at each arrival and when once a pause (net/gather.c): by literal times and counts of datagrams. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "inside.h"
+
+const struct hf_front *const hf_fronts[] = {NULL};
+
+static struct hf_conf conf;
+static struct hf_snapshot snap = {.conf = &conf};
+static struct worker w = {.snap = &snap};
+static struct listening l = {.w = &w};
+static int pair[2];
+
+static void nothing(void *arg, unsigned what) { (void)arg, (void)what; }
+
+static int begin(void **state)
+{
+	(void)state;
+	conf.gateway.udp_gather = 1;
+	w.loop = hf_loop_new();
+	w.now_ms = 1000;
+	l.gather = (struct gather){0};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
+	l.watch = hf_watch_new(w.loop, pair[0], HF_READ, nothing, NULL);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gather_stop(&l);
+	hf_timer_free(l.pause);
+	l.pause = NULL;
+	hf_watch_free(l.watch);
+	hf_loop_free(w.loop);
+	close(pair[0]);
+	close(pair[1]);
+	return 0;
+}
+
+/* `ms` turns a millisecond apart with so many datagrams each; whether the socket is gathered from then on. */
+static bool turns(unsigned ms, unsigned got)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		w.now_ms++;
+		gather_turn(&l, got, false);
+	}
+	return l.gather.on;
+}
+
+/* Two a millisecond begin it, one keeps it, less ends it: fails when BEGIN and END are the same, or the window is not begun anew. */
+static void begins_and_ends(void **state)
+{
+	(void)state;
+	assert_false(turns(40, 1));
+	assert_true(turns(16, 2));
+	assert_true(turns(40, 1));
+	assert_false(turns(16, 0));
+}
+
+/* A burst after silence is none of a rate: fails when a window is as long as its last datagram. */
+static void burst(void **state)
+{
+	(void)state;
+	w.now_ms = 100000;
+	gather_turn(&l, 32, false);
+	assert_false(l.gather.on);
+	w.now_ms += 500;
+	gather_turn(&l, 32, false);
+	assert_false(l.gather.on);
+}
+
+static void off(void **state)
+{
+	(void)state;
+	conf.gateway.udp_gather = 0;
+	assert_false(turns(40, 30));
+	conf.gateway.udp_gather = 1; /* a reload */
+	assert_true(turns(16, 30));
+	conf.gateway.udp_gather = 0;
+	assert_false(turns(16, 30));
+}
+
+/* With 4 ms, two in 4 ms are enough: fails when datagrams are counted by the millisecond. */
+static void longer(void **state)
+{
+	(void)state;
+	conf.gateway.udp_gather = 4;
+	w.now_ms += 4 * 100;
+	for (int i = 0; i < 10; i++) {
+		w.now_ms += 4;
+		gather_turn(&l, 2, false);
+	}
+	assert_true(l.gather.on);
+}
+
+/* A snapshot that is taken over ends it; what the socket then holds is seen by its watch. */
+static void stops(void **state)
+{
+	(void)state;
+	assert_true(turns(16, 3));
+	gather_stop(&l);
+	assert_false(l.gather.on);
+	gather_turn(&l, 1, false);
+	assert_false(l.gather.on);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(begins_and_ends, begin, end), cmocka_unit_test_setup_teardown(burst, begin, end),
+		cmocka_unit_test_setup_teardown(off, begin, end), cmocka_unit_test_setup_teardown(longer, begin, end),
+		cmocka_unit_test_setup_teardown(stops, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
