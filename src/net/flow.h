@@ -40,7 +40,7 @@ struct side {
 	uint64_t octets;       /* received from this side */
 	size_t need;           /* the front wants at least so many */
 	bool eof, shut;        /* it has closed / FIN was sent to it */
-	bool bulk;             /* RELAY: more comes from it than a copy takes at once */
+	uint8_t bulk;          /* RELAY: more comes from it than a copy is good for, until so many small reads (pump.c) */
 };
 
 struct flow {

@@ -9,7 +9,8 @@
 
 #define COPY (64u * 1024)  /* octets a read; more gains little over one shared buffer */
 #define TURNS 4            /* reads a turn, so that a busy flow leaves the others their time */
-#define BULK (16 * 1024)   /* a turn's octets below which a copy is as cheap as a splice */
+#define BULK (16 * 1024)   /* octets of a read below which a copy is as cheap as a splice */
+#define LULL 16            /* smaller ones in a row that end a bulk: its reads are uneven, and one copy costs as much as ten splices that were not needed */
 
 static unsigned error_of(enum hf_side side) { return side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR; }
 
@@ -36,30 +37,29 @@ static bool give(struct side *to, const uint8_t *p, size_t n)
 	return (size_t)m == n || buf_add(&to->out, p + m, n - (size_t)m, OUT_MAX);
 }
 
-/* False: the flow is to end, for *reason. A buffer that is full at every read makes the side bulk. */
-static bool copy(struct flow *f, enum hf_side from, unsigned *reason)
+/* A large read makes the side bulk; small ones end that in time. */
+static void judge(struct side *s, size_t n)
 {
-	struct side *s = &f->side[from], *to = &f->side[!from];
+	if (n >= BULK)
+		s->bulk = LULL;
+	else if (s->bulk)
+		s->bulk--;
+}
 
-	for (int i = 0; i < TURNS && !s->eof && !side_waits(to); i++) {
-		ssize_t n = recv(s->fd, f->w->scratch, COPY, 0);
+/* One read. False: the flow is to end, for *reason. */
+static bool copy(struct flow *f, enum hf_side from, size_t *moved, unsigned *reason)
+{
+	struct side *s = &f->side[from];
+	ssize_t n = recv(s->fd, f->w->scratch, COPY, 0);
 
-		if (n < 0) {
-			*reason = error_of(from);
-			return errno == EAGAIN || errno == EINTR;
-		}
-		if (n == 0)
-			s->eof = true;
-		s->octets += (uint64_t)n;
-		if (n && !give(to, f->w->scratch, (size_t)n)) {
-			*reason = error_of(!from);
-			return false;
-		}
-		s->bulk = (size_t)n == COPY;
-		if (!s->bulk)
-			break;
+	if (n < 0) {
+		*reason = error_of(from);
+		return errno == EAGAIN || errno == EINTR;
 	}
-	return true;
+	s->eof = n == 0;
+	s->octets += *moved = (size_t)n;
+	*reason = error_of(!from);
+	return n == 0 || give(&f->side[!from], f->w->scratch, (size_t)n);
 }
 
 /* Out of the pipe, as far as the system takes it. False: the side failed. */
@@ -75,24 +75,21 @@ static bool push(struct side *to, struct pipe *p)
 	return true;
 }
 
-/* One pipe's worth a turn. False: the flow is to end, for *reason. */
-static bool move(struct flow *f, enum hf_side from, struct pipe *p, unsigned *reason)
+/* One pipe's worth. False: the flow is to end, for *reason. */
+static bool move(struct flow *f, enum hf_side from, struct pipe *p, size_t *moved, unsigned *reason)
 {
 	struct side *s = &f->side[from], *to = &f->side[!from];
 	ssize_t n = splice(s->fd, NULL, p->in, NULL, PIPE_SIZE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	bool good = true;
 
-	s->bulk = n >= BULK;
 	if (n < 0) {
 		good = errno == EAGAIN || errno == EINTR;
 		*reason = error_of(from);
-	} else if (n == 0) {
-		s->eof = true;
 	} else {
-		s->octets += (uint64_t)n;
-		p->n = (size_t)n;
-		good = push(to, p);
+		s->eof = n == 0;
+		s->octets += *moved = p->n = (size_t)n;
 		*reason = error_of(!from);
+		good = push(to, p);
 	}
 	if (p->n)
 		to->pipe = p;
@@ -101,12 +98,21 @@ static bool move(struct flow *f, enum hf_side from, struct pipe *p, unsigned *re
 	return good;
 }
 
+/* Until little is left or the other side has enough. False: the flow is to end, for *reason. */
 static bool take(struct flow *f, enum hf_side from, unsigned *reason)
 {
-	const struct side *s = &f->side[from], *to = &f->side[!from];
-	struct pipe *p = s->bulk && !s->eof && !side_waits(to) ? pipe_borrow(f->w) : NULL;
+	struct side *s = &f->side[from];
+	bool good = true;
+	size_t n = COPY;
 
-	return p ? move(f, from, p, reason) : copy(f, from, reason);
+	for (int i = 0; good && n >= COPY && i < TURNS && !s->eof && !side_waits(&f->side[!from]); i++) {
+		struct pipe *p = s->bulk ? pipe_borrow(f->w) : NULL;
+
+		n = 0;
+		good = p ? move(f, from, p, &n, reason) : copy(f, from, &n, reason);
+		judge(s, n);
+	}
+	return good;
 }
 
 /* What waits for a side, in order: the buffer, then the pipe. False: it failed. */
