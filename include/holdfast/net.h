@@ -17,7 +17,8 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
  * `conf` is taken over on HF_OK. On failure `why` says what, where and what to do (HF_EIO: a listener; HF_ENOMEM; HF_EFULL). */
 enum hf_err hf_snapshot_build(struct hf_net *net, struct hf_conf *conf, struct hf_snapshot **out, struct hf_writer *why) HF_MUST_USE;
 void hf_snapshot_drop(struct hf_net *net, struct hf_snapshot *s); /* one that was not published */
-/* Puts a built snapshot in force: pools are applied, workers told; the one before is freed when all have answered. Its conf stays valid until then. */
+/* Puts a built snapshot in force, before anything else is built: workers are told, and when all have answered the pools are changed and the
+ * snapshot before is freed; its conf stays valid until then. HF_EFULL: the workers have not taken the one before yet; nothing has changed. */
 enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_writer *why) HF_MUST_USE;
 /* Starts the worker threads (after the first publish). */
 enum hf_err hf_net_start(struct hf_net *net) HF_MUST_USE;

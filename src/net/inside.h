@@ -69,7 +69,10 @@ struct snap_pool {
 	const struct hf_conf_pool *conf;
 	struct pool_rt *rt;
 	struct snap_member *members;
-	unsigned n_members, cap_members;
+	unsigned n_members;          /* those of conf first, in its order, then removed ones */
+	struct hf_member_conf *plan; /* of the engine, for those of conf ... */
+	uint16_t *plan_ids;          /* ... with the ids that they will have */
+	bool enacted;                /* the engine knows them (control thread) */
 	uint16_t *by_id;             /* index + 1 */
 	struct snap_cell *by_hash, *by_addr;
 	uint32_t mask;               /* of both tables */
@@ -108,11 +111,17 @@ const struct snap_member *snap_speaker(const struct snap_pool *p, const struct h
 bool snap_in(const struct hf_nets *n, const struct hf_addr *a);
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a);
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
-/* Puts member i, whose id is known, into the tables. */
-void snap_index(struct snap_pool *p, unsigned i);
+/* Puts all members into the tables: former names behind the names that are in use. */
+void snap_index(struct snap_pool *p);
 void snapshot_free(struct hf_net *net, struct hf_snapshot *s);
-void snapshot_receipts(struct hf_net *net); /* frees what all workers have let go */
+/* When all workers have the newest snapshot: the engines may name its servers, and the one before is freed. */
+void snapshot_receipts(struct hf_net *net);
 const struct hf_listener_info *snap_listener(const struct snap_service *s, uint32_t hash, unsigned *at);
+
+/* ---- roster.c: members of a pool whose conf and rt are set; free takes what there is ---- */
+
+enum hf_err roster_make(struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why) HF_MUST_USE;
+void roster_free(struct snap_pool *p);
 
 /* ---- lasting.c: found by name or made; NULL: `why` says what ---- */
 
@@ -206,8 +215,8 @@ struct hf_net {
 	struct worker *workers;
 	size_t letter_box;
 	struct hf_snapshot *snap;
-	struct hf_snapshot *old[8];  /* published before, not yet let go by all */
-	unsigned n_old, generation;
+	struct hf_snapshot *old;     /* published before, not yet let go by all */
+	unsigned generation, settled; /* of snap; of what the engines know */
 	uint64_t now_ms;
 	int receipt_fd;              /* workers ring it when they have taken a snapshot */
 	struct hf_watch *receipt;

@@ -119,15 +119,18 @@ static void put(struct snap_cell *cells, uint32_t mask, uint32_t key, unsigned a
 	cells[i] = (struct snap_cell){key, (uint16_t)(at + 1)};
 }
 
-void snap_index(struct snap_pool *p, unsigned i)
+void snap_index(struct snap_pool *p)
 {
-	const struct snap_member *m = &p->members[i];
+	for (unsigned i = 0; i < p->n_members; i++) {
+		const struct snap_member *m = &p->members[i];
 
-	p->by_id[m->id] = (uint16_t)(i + 1);
-	if (!snap_by_hash(p, m->hash))
-		put(p->by_hash, p->mask, m->hash, i);
-	if (m->was_hash && !snap_by_hash(p, m->was_hash))
-		put(p->by_hash, p->mask, m->was_hash, i);
-	if (!snap_by_addr(p, &m->addr))
-		put(p->by_addr, p->mask, addr_key(&m->addr), i);
+		p->by_id[m->id] = (uint16_t)(i + 1);
+		if (!snap_by_hash(p, m->hash))
+			put(p->by_hash, p->mask, m->hash, i);
+		if (!snap_by_addr(p, &m->addr))
+			put(p->by_addr, p->mask, addr_key(&m->addr), i);
+	}
+	for (unsigned i = 0; i < p->n_members; i++)
+		if (p->members[i].was_hash && !snap_by_hash(p, p->members[i].was_hash))
+			put(p->by_hash, p->mask, p->members[i].was_hash, i);
 }

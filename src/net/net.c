@@ -30,8 +30,8 @@ static void free_all(struct hf_net *net)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
 	sources_free(net->sources);
-	for (unsigned i = 0; i < net->n_old; i++)
-		snapshot_free(net, net->old[i]);
+	if (net->old)
+		snapshot_free(net, net->old);
 	if (net->snap)
 		snapshot_free(net, net->snap);
 	lasting_free_pools(net);

@@ -94,9 +94,9 @@ static inline void rig_snapshot(void)
 	rig.socks_list[0] = rig.socks;
 	rig.member = (struct snap_member){.id = 1, .transport = HF_TCP, .hash = RIG_MEMBER, .name = "ts1", .addr = sock_local(rig.host)};
 	rig.info = (struct hf_listener_info){.hash = 7, .transport = HF_TCP, .addr = sock_local(rig.socks->fd[0])};
-	rig.pool = (struct snap_pool){.conf = &rig.pool_conf, .rt = &rig.pool_rt, .members = &rig.member, .n_members = 1, .cap_members = 1,
+	rig.pool = (struct snap_pool){.conf = &rig.pool_conf, .rt = &rig.pool_rt, .members = &rig.member, .n_members = 1,
 		.by_id = rig.by_id, .by_hash = rig.by_hash, .by_addr = rig.by_addr, .mask = 15};
-	snap_index(&rig.pool, 0);
+	snap_index(&rig.pool);
 	rig.service = (struct snap_service){.conf = &rig.service_conf, .rt = &rig.rt, .pool = &rig.pool, .infos = &rig.info, .socks = rig.socks_list, .n_infos = 1};
 	rig.snap = (struct hf_snapshot){.generation = 1, .conf = &rig.conf, .pools = &rig.pool, .services = &rig.service, .n_pools = 1, .n_services = 1};
 }

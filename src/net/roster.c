@@ -1,0 +1,170 @@
+/* Who is in a pool: the servers of its configuration with the ids that the engine plans for them, and those that left and still hold
+ * sessions, where they were when they left. Made before anything changes; called by snapshot.c on the control thread. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "inside.h"
+#include "sock.h"
+
+/* A member's place in the engine's keeping, so that a removed one is found after a restart: family, transport, port and scope (low octets
+ * first), ip. The engine compares it. */
+enum { AT_FAMILY, AT_TRANSPORT, AT_PORT, AT_SCOPE = 4, AT_IP = 8 };
+_Static_assert(AT_IP + 16 <= HF_MEMBER_AT, "room for a place");
+
+static void place_write(uint8_t at[HF_MEMBER_AT], const struct hf_addr *a, enum hf_transport t)
+{
+	memset(at, 0, HF_MEMBER_AT);
+	at[AT_FAMILY] = a->family;
+	at[AT_TRANSPORT] = (uint8_t)t;
+	for (unsigned i = 0; i < 2; i++)
+		at[AT_PORT + i] = (uint8_t)(a->port >> 8 * i);
+	for (unsigned i = 0; i < 4; i++)
+		at[AT_SCOPE + i] = (uint8_t)(a->scope >> 8 * i);
+	memcpy(at + AT_IP, a->ip, sizeof a->ip);
+}
+
+/* False: nothing that place_write wrote. */
+static bool place_read(const uint8_t at[HF_MEMBER_AT], struct hf_addr *a, enum hf_transport *t)
+{
+	*a = (struct hf_addr){.family = at[AT_FAMILY], .port = (uint16_t)(at[AT_PORT] | at[AT_PORT + 1] << 8)};
+	for (unsigned i = 0; i < 4; i++)
+		a->scope |= (uint32_t)at[AT_SCOPE + i] << 8 * i;
+	memcpy(a->ip, at + AT_IP, sizeof a->ip);
+	*t = (enum hf_transport)at[AT_TRANSPORT];
+	return (a->family == 4 || a->family == 6) && at[AT_TRANSPORT] < HF_TRANSPORTS;
+}
+
+static bool wildcard_of(const struct hf_conf *conf, const struct hf_conf_pool *pool, uint8_t family)
+{
+	for (unsigned i = 0; i < conf->n_services; i++)
+		for (unsigned j = 0; conf->services[i].pool == pool && j < conf->services[i].n_listens; j++)
+			if (conf->services[i].listens[j].addr.family == family && hf_addr_is_any(&conf->services[i].listens[j].addr))
+				return true;
+	return false;
+}
+
+struct newcomer {
+	uint16_t id;
+	const char *name, *was;
+	struct hf_addr addr;
+	enum hf_transport transport;
+	bool removed;
+};
+
+static void add(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, const struct newcomer *n)
+{
+	struct snap_member *m = &p->members[p->n_members++];
+	struct hf_bytes pool = hf_bytes_str(p->conf->name);
+
+	*m = (struct snap_member){.id = n->id, .removed = n->removed, .transport = n->transport, .addr = n->addr};
+	snprintf(m->name, sizeof m->name, "%s", n->name);
+	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->name));
+	if (n->was[0])
+		m->was_hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->was));
+	if (wildcard_of(conf, p->conf, n->addr.family) && !sock_source_for(&n->addr, &m->from))
+		m->from = (struct hf_addr){0};
+}
+
+static void add_listed(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p)
+{
+	for (unsigned i = 0; i < p->conf->n_servers; i++) {
+		const struct hf_conf_server *s = &p->conf->servers[i];
+		struct hf_member_record r = {0};
+
+		/* a line that does not tell its former name any more: old cookies may come yet */
+		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
+		add(net, conf, p, &(struct newcomer){p->plan_ids[i], s->name, s->was[0] ? s->was : r.was, s->addr, s->transport, false});
+	}
+}
+
+static bool is_planned(const struct snap_pool *p, uint16_t id)
+{
+	for (unsigned i = 0; i < p->conf->n_servers; i++)
+		if (p->plan_ids[i] == id)
+			return true;
+	return false;
+}
+
+static void add_removed(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p)
+{
+	for (uint16_t id = 1; id <= hf_engine_last_id(p->rt->engine); id++) {
+		struct hf_member_record r;
+		struct newcomer n = {.id = id, .name = r.name, .was = r.was, .removed = true};
+
+		if (!is_planned(p, id) && hf_engine_record(p->rt->engine, id, &r) && place_read(r.at, &n.addr, &n.transport))
+			add(net, conf, p, &n);
+	}
+}
+
+static enum hf_err plan(struct snap_pool *p, struct hf_writer *why)
+{
+	const struct hf_conf_pool *c = p->conf;
+	enum hf_err e;
+
+	p->plan = calloc(c->n_servers + 1, sizeof *p->plan);
+	p->plan_ids = calloc(c->n_servers + 1, sizeof *p->plan_ids);
+	if (!p->plan || !p->plan_ids)
+		return HF_ENOMEM;
+	for (unsigned i = 0; i < c->n_servers; i++) {
+		const struct hf_conf_server *s = &c->servers[i];
+
+		p->plan[i] = (struct hf_member_conf){.name = hf_bytes_str(s->name), .was = hf_bytes_str(s->was), .weight = s->weight, .max_sessions = s->max_sessions};
+		place_write(p->plan[i].at, &s->addr, s->transport);
+	}
+	e = hf_engine_plan(p->rt->engine, p->plan, c->n_servers, p->plan_ids);
+	if (e == HF_EFULL)
+		hf_w_printf(why, "pool %s: more than %u servers, with those that left and still hold sessions", c->name, HF_SERVERS_MAX);
+	return e;
+}
+
+static enum hf_err make_tables(struct snap_pool *p)
+{
+	unsigned most = p->conf->n_servers + hf_engine_last_id(p->rt->engine);
+	uint32_t size = 16;
+
+	while (size < 4 * most)
+		size *= 2;
+	p->mask = size - 1;
+	p->members = calloc(most + 1, sizeof *p->members);
+	p->by_id = calloc(HF_SERVERS_MAX + 1, sizeof *p->by_id);
+	p->by_hash = calloc(size, sizeof *p->by_hash);
+	p->by_addr = calloc(size, sizeof *p->by_addr);
+	return p->members && p->by_id && p->by_hash && p->by_addr ? HF_OK : HF_ENOMEM;
+}
+
+static enum hf_err clash(const struct snap_pool *p, struct hf_writer *why)
+{
+	for (unsigned i = 0; i < p->n_members; i++) {
+		const struct snap_member *m = &p->members[i], *first = snap_by_hash(p, m->hash);
+
+		if (first != m) {
+			hf_w_printf(why, "pool %s: the names %s and %s have the same hash: rename one of them", p->rt->name, first->name, m->name);
+			return HF_EEXIST;
+		}
+	}
+	return HF_OK;
+}
+
+enum hf_err roster_make(struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why)
+{
+	enum hf_err e = plan(p, why);
+
+	if (e == HF_OK)
+		e = make_tables(p);
+	if (e != HF_OK)
+		return e;
+	add_listed(net, conf, p);
+	add_removed(net, conf, p);
+	snap_index(p);
+	return clash(p, why);
+}
+
+void roster_free(struct snap_pool *p)
+{
+	free(p->plan);
+	free(p->plan_ids);
+	free(p->members);
+	free(p->by_id);
+	free(p->by_hash);
+	free(p->by_addr);
+}
