@@ -34,6 +34,13 @@ enum hf_err hf_addr_read_ip(struct hf_bytes text, struct hf_addr *out) HF_MUST_U
 void hf_w_addr(struct hf_writer *w, const struct hf_addr *a);          /* 192.0.2.1:5060, [2001:db8::1]:5060 */
 void hf_w_ip(struct hf_writer *w, const struct hf_addr *a, bool brackets);
 
+/* Prefix lengths behind a word: "" (whole addresses), "/24" (IPv4), "/64" (above 32: IPv6), "/24/64" (IPv4, IPv6). False: none of these, or 0. */
+struct hf_prefix { uint8_t bits4, bits6; };
+bool hf_prefix_read(struct hf_bytes text, struct hf_prefix *out) HF_MUST_USE;
+#define HF_PREFIX_WANT "a prefix is /1 to /32 for IPv4, /33 to /128 for IPv6, or both, IPv4 first, as in source/24/64"
+/* 192.0.2.0/24, or the address alone when the prefix is all of it; an IPv4-mapped IPv6 address is the IPv4 address. */
+void hf_w_net(struct hf_writer *w, const struct hf_addr *a, struct hf_prefix prefix);
+
 /* "udp", "tcp", "tls", "ws", "wss". */
 const char *hf_transport_name(enum hf_transport t);
 /* False when there is no such transport; without case. */

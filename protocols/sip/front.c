@@ -24,13 +24,12 @@ static bool is_ping(struct hf_bytes b)
 
 /* ---- towards a server ---- */
 
-/* A request always has a key, so that the pool's fallback is never asked and needs no number of the source. */
 static void ask(struct sip_step *s)
 {
 	struct sip_life l = sip_life_of_request(s);
-	struct hf_ask q = {.key = sip_call_key(s, s->p->msg.call_id), .place = sip_place(s), .life = l.life, .life_s = l.seconds, .flags = l.flags,
-			   .hint_why = HF_WHY_COOKIE};
+	struct hf_ask q = {.key = sip_call_key(s, s->p->msg.call_id), .life = l.life, .life_s = l.seconds, .flags = l.flags, .hint_why = HF_WHY_COOKIE};
 
+	sip_place(s, &q);
 	if (s->p->has_cookie)
 		q.hint = s->p->cookie.server;
 	else
@@ -81,6 +80,7 @@ static void learn_from_member(struct sip_step *s)
 	a->learn.life_s = l.seconds;
 	a->learn.flags = l.flags;
 	a->learn.why = HF_WHY_COOKIE;
+	sip_user_opened(s, a->learn.server);
 }
 
 static void to_hop(struct sip_step *s, const struct sip_hop *hop)

@@ -44,9 +44,21 @@ enum sip_reason {
 
 /* ---- options ---- */
 
-enum sip_key_kind { SIP_KEY_CALL_ID, SIP_KEY_SOURCE, SIP_KEY_FROM_USER, SIP_KEY_TO_USER, SIP_KEY_REQUEST_URI, SIP_KEY_KINDS };
-#define SIP_KEYS_MAX 4
-struct sip_keys { unsigned n; uint8_t kind[SIP_KEYS_MAX]; };
+enum sip_key_kind {
+	SIP_KEY_CALL_ID, SIP_KEY_USER, SIP_KEY_DOMAIN, SIP_KEY_FROM_USER, SIP_KEY_TO_USER, SIP_KEY_REQUEST_URI, SIP_KEY_HEADER, SIP_KEY_URI_PARAM,
+	SIP_KEY_SOURCE, SIP_KEY_SOURCE_PORT, SIP_KEY_DESTINATION, SIP_KEY_SOURCE_DESTINATION, SIP_KEY_TOKEN, SIP_KEY_KINDS
+};
+enum { SIP_KEYS_MAX = 8, SIP_KEY_NAME_MAX = 64 };
+struct sip_key {
+	uint8_t kind;           /* enum sip_key_kind */
+	struct hf_prefix prefix; /* source: so much of the address */
+	uint16_t at, n;         /* token: octets of the Call-ID */
+	uint8_t label_n, label[SIP_KEY_NAME_MAX + 16]; /* the kind as it is hashed: "from-user", "header:x-tenant" */
+};
+struct sip_keys { unsigned n; struct sip_key key[SIP_KEYS_MAX]; };
+static inline struct hf_bytes sip_key_label(const struct sip_key *k) { return hf_bytes_of(k->label, k->label_n); }
+
+enum { SIP_TENANT_SERVICE, SIP_TENANT_DOMAIN };
 
 #define SIP_CODES_MAX 16
 struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX]; };
@@ -55,7 +67,7 @@ enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
 
 struct sip_conf {
 	struct sip_keys key;
-	uint64_t key_length;
+	uint64_t key_length, tenant;
 	bool record_route, path, failover;
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options;
@@ -67,7 +79,7 @@ struct sip_conf {
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 15 };
+enum { SIP_N_OPTIONS = 16 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
@@ -140,14 +152,29 @@ struct sip_face { struct hf_bytes text; enum hf_transport transport; };
 struct sip_face sip_face_of(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
 const struct hf_listener_info *sip_listener_of(const struct hf_ctx *ctx, uint32_t hash);
 
-/* ---- keys.c ---- */
+/* ---- chain.c ---- */
+
+enum hf_err sip_keys_read(struct hf_bytes text, void *field, struct hf_writer *why);
+/* The kind that a word names, without what stands behind it; -1: none. */
+int sip_kind_of(struct hf_bytes word);
+/* The first key of a kind; NULL: the chain has none. */
+const struct sip_key *sip_chain_has(const struct sip_keys *k, enum sip_key_kind kind);
+/* The long name of a header that may be given by its short one. */
+struct hf_bytes sip_header_name(struct hf_bytes name);
+
+/* ---- keys.c, typed.c ---- */
 
 struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id);
-/* The fingerprint that places a new session, 0: the Call-ID's own. */
-uint64_t sip_place(const struct sip_step *s);
+/* The key of a kind with its text in the arena (empty when that is full); at most `cap` of the octets decide. */
+struct hf_key sip_key_of(const struct hf_ctx *ctx, struct hf_bytes label, struct hf_bytes octets, size_t cap);
+/* Says in the question what places a new session. */
+void sip_place(const struct sip_step *s, struct hf_ask *q);
 /* Keys of the dialogs that a request names (Replaces, Join, Target-Dialog). */
 void sip_refs(const struct sip_step *s, struct hf_key refs[2]);
-enum hf_err sip_keys_read(struct hf_bytes text, void *field, struct hf_writer *why);
+/* The user of an address ("sip:alice@example.com"), as the service tells its users apart; n == 0: it has none, or no room. */
+struct hf_bytes sip_user_in(const struct hf_ctx *ctx, struct hf_bytes address);
+/* What a key of addresses is made of; `b` of a pair, in either order. n == 0: no room. */
+struct hf_bytes sip_addr_octets(const struct hf_ctx *ctx, const struct sip_key *k, const struct hf_addr *a, const struct hf_addr *b);
 enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
 
 /* ---- life.c ---- */
@@ -156,6 +183,18 @@ struct sip_life { enum hf_life life; unsigned flags; uint32_t seconds; };
 struct sip_life sip_life_of_request(const struct sip_step *s);
 /* Of a final response; opening: its request had no To tag. HF_LIFE_NONE: nothing is learnt. */
 struct sip_life sip_life_of_response(const struct sip_step *s, bool opening);
+
+/* Of an entry that was granted so many seconds. */
+uint32_t sip_grant_s(const struct sip_step *s, uint32_t granted);
+
+/* ---- user.c: bonds of users, where `key` has user ---- */
+
+/* An answer that goes back. */
+void sip_user_answered(struct sip_step *s, const struct sip_hf *hf);
+/* A server's request that goes outward. */
+void sip_user_opened(struct sip_step *s, uint32_t server);
+/* The longest time for which a 2xx to REGISTER says that a Contact is registered. */
+uint32_t sip_registered_s(const struct sip_msg *m);
 
 /* ---- edit.c ---- */
 

@@ -1,20 +1,14 @@
 /* The keys of affinity. The memory of a dialog is always kept by its whole Call-ID, octet by octet (RFC 3261 8.1.1.4);
- * `key` says only by what the server of a new session is chosen. Pure; called by the step and by the operator's `where`. */
+ * `key` says only by what the server of a new session is chosen. Pure; called by the step. */
 #include "inside.h"
 
-#include "holdfast/nearest.h"
+#include "holdfast/hash.h"
 
 enum { TEXT_MAX = 128 }; /* octets of a key's text in the tables */
 
-#define NAME(s) {(const uint8_t *)s, sizeof s - 1}
-static const struct hf_bytes names[SIP_KEY_KINDS] = {NAME("call-id"), NAME("source"), NAME("from-user"), NAME("to-user"), NAME("request-uri")};
-#undef NAME
-/* Kinds that the design names and this program has not: told apart from a typing mistake. */
-static const char *const not_built[] = {"user", "domain", "source-port", "destination", "source-destination", "header:", "uri-param:", "token:", "source/"};
-
-static struct hf_bytes text_of(struct hf_arena *arena, struct hf_bytes kind, struct hf_bytes octets)
+static struct hf_bytes text_of(struct hf_arena *arena, struct hf_bytes label, struct hf_bytes octets)
 {
-	size_t cap = kind.n + 1 + octets.n;
+	size_t cap = label.n + 1 + octets.n;
 	uint8_t *p;
 	struct hf_writer w;
 
@@ -24,78 +18,169 @@ static struct hf_bytes text_of(struct hf_arena *arena, struct hf_bytes kind, str
 	if (!p)
 		return HF_NONE;
 	w = hf_writer_on(p, cap);
-	hf_w_bytes(&w, kind);
+	hf_w_bytes(&w, label);
 	hf_w_u8(&w, ':');
-	hf_w_bytes(&w, hf_bytes_sub(octets, 0, cap - kind.n - 1));
+	hf_w_bytes(&w, hf_bytes_sub(octets, 0, cap - label.n - 1));
 	return hf_writer_view(&w);
 }
 
-static struct hf_key key_of(const struct hf_ctx *ctx, enum sip_key_kind kind, struct hf_bytes octets, size_t cap)
+struct hf_key sip_key_of(const struct hf_ctx *ctx, struct hf_bytes label, struct hf_bytes octets, size_t cap)
 {
-	struct hf_bytes text = text_of(ctx->arena, names[kind], octets);
-	bool whole = text.n == names[kind].n + 1 + octets.n && octets.n <= cap; /* the text is what the fingerprint is of, as a rule */
+	struct hf_bytes text = text_of(ctx->arena, label, octets);
+	bool whole = text.n == label.n + 1 + octets.n && octets.n <= cap; /* the text is what the fingerprint is of, as a rule */
 
-	return (struct hf_key){whole ? hf_fingerprint_text(ctx->site->hash_key, text) : hf_fingerprint(ctx->site->hash_key, names[kind], octets, cap), text};
+	return (struct hf_key){whole ? hf_fingerprint_text(ctx->site->hash_key, text) : hf_fingerprint(ctx->site->hash_key, label, octets, cap), text};
 }
 
-struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id) { return key_of(s->ctx, SIP_KEY_CALL_ID, call_id, SIZE_MAX); }
+struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id) { return sip_key_of(s->ctx, HF_LIT("call-id"), call_id, SIZE_MAX); }
 
-/* ---- what places a new session ---- */
+/* ---- what places a new session: n == 0 where the message has none, or there is no room ---- */
 
-static struct hf_bytes source_octets(const struct sip_step *s)
+struct hf_bytes sip_addr_octets(const struct hf_ctx *ctx, const struct sip_key *k, const struct hf_addr *a, const struct hf_addr *b)
 {
-	uint8_t *p = hf_arena_alloc(s->ctx->arena, 48);
-	struct hf_writer w = hf_writer_on(p, 48);
+	enum { ROOM = 2 * 64 }; /* two IPv6 addresses with scope, port or prefix */
+	static const struct hf_prefix whole = {32, 128};
+	uint8_t *p = hf_arena_alloc(ctx->arena, ROOM);
+	struct hf_writer w = hf_writer_on(p, ROOM);
+	struct hf_addr one = *a, two = *b;
 
 	if (!p)
 		return HF_NONE;
-	hf_w_ip(&w, &s->ev->source, false);
+	hf_addr_unmap(&one);
+	hf_addr_unmap(&two);
+	if (k->kind == SIP_KEY_SOURCE_PORT) {
+		hf_w_addr(&w, &one);
+	} else if (k->kind == SIP_KEY_SOURCE_DESTINATION) { /* the lower one first, whoever speaks */
+		bool swap = hf_bytes_cmp(hf_addr_ip(&one), hf_addr_ip(&two)) > 0;
+
+		hf_w_ip(&w, swap ? &two : &one, false);
+		hf_w_u8(&w, '-');
+		hf_w_ip(&w, swap ? &one : &two, false);
+	} else {
+		hf_w_net(&w, &one, k->kind == SIP_KEY_SOURCE ? k->prefix : whole);
+	}
 	return hf_writer_view(&w);
 }
 
-/* The user of an address of record, with %HH undone; none: no such key. */
-static struct hf_bytes user_octets(const struct sip_step *s, struct hf_bytes address)
+struct hf_bytes sip_user_in(const struct hf_ctx *ctx, struct hf_bytes address)
 {
+	const struct sip_conf *conf = ctx->conf;
 	struct sip_uri u;
-	struct hf_bytes aor;
-	size_t at;
 
 	(void)sip_uri_read(address, &u); /* of a form that we can't read there may be a user all the same */
-	aor = u.user.n ? sip_aor(&u, s->ctx->arena) : HF_NONE;
-	at = aor.n;
-
-	while (at > 0 && aor.p[at - 1] != '@') /* the host has none, a user with %40 undone may */
-		at--;
-	return at ? hf_bytes_sub(aor, 0, at - 1) : HF_NONE;
+	return u.user.n ? sip_user(&u, conf->tenant == SIP_TENANT_DOMAIN, ctx->arena) : HF_NONE;
 }
 
-static struct hf_bytes octets_of(const struct sip_step *s, enum sip_key_kind kind)
+/* The user whoever the domain. */
+static struct hf_bytes bare_user(const struct sip_step *s, struct hf_bytes address)
+{
+	struct sip_uri u;
+
+	(void)sip_uri_read(address, &u);
+	return u.user.n ? sip_user(&u, false, s->ctx->arena) : HF_NONE;
+}
+
+/* The address of record that a request is about stands in To (RFC 3261 10.2, RFC 3903 4). */
+static bool is_of_record(const struct sip_msg *m) { return m->method_id == SIP_REGISTER || m->method_id == SIP_PUBLISH; }
+
+static struct hf_bytes domain(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+	struct sip_uri u = m->uri;
+
+	if (is_of_record(m))
+		(void)sip_uri_read(m->to_addr, &u);
+	return u.host.n ? sip_small_text(u.host, s->ctx->arena) : HF_NONE;
+}
+
+static struct hf_bytes header(const struct sip_step *s, const struct sip_key *k)
+{
+	const struct sip_msg *m = &s->p->msg;
+	struct hf_bytes label = sip_key_label(k), wanted = hf_bytes_sub(label, sizeof "header:" - 1, label.n);
+	uint32_t at = 0;
+	struct sip_line line;
+
+	while (sip_line_next(m, &at, &line))
+		if (hf_bytes_ieq(sip_header_name(hf_bytes_of(m->raw.p + line.name.at, line.name.n)), wanted))
+			return sip_unfold(line.text, s->ctx->arena);
+	return HF_NONE;
+}
+
+static struct hf_bytes uri_param(const struct sip_step *s, const struct sip_key *k)
+{
+	struct hf_bytes label = sip_key_label(k);
+	struct hf_bytes value = sip_param(s->p->msg.uri.params, hf_bytes_sub(label, sizeof "uri-param:" - 1, label.n));
+
+	return value.n ? sip_small_text(value, s->ctx->arena) : HF_NONE;
+}
+
+static struct hf_bytes octets_of(const struct sip_step *s, const struct sip_key *k)
 {
 	const struct sip_msg *m = &s->p->msg;
 
-	switch (kind) {
-	case SIP_KEY_SOURCE: return source_octets(s);
-	case SIP_KEY_FROM_USER: return user_octets(s, m->from_addr);
-	case SIP_KEY_TO_USER: return user_octets(s, m->to_addr);
+	switch (k->kind) {
+	case SIP_KEY_DOMAIN: return domain(s);
+	case SIP_KEY_FROM_USER: return bare_user(s, m->from_addr);
+	case SIP_KEY_TO_USER: return bare_user(s, m->to_addr);
 	case SIP_KEY_REQUEST_URI: return sip_aor(&m->uri, s->ctx->arena);
+	case SIP_KEY_HEADER: return header(s, k);
+	case SIP_KEY_URI_PARAM: return uri_param(s, k);
+	case SIP_KEY_SOURCE:
+	case SIP_KEY_SOURCE_PORT:
+	case SIP_KEY_SOURCE_DESTINATION: return sip_addr_octets(s->ctx, k, &s->ev->source, &s->ev->local);
+	case SIP_KEY_DESTINATION: return sip_addr_octets(s->ctx, k, &s->ev->local, &s->ev->local);
+	case SIP_KEY_TOKEN: return hf_bytes_sub(m->call_id, k->at, k->n);
 	default: return m->call_id;
 	}
 }
 
-uint64_t sip_place(const struct sip_step *s)
+static uint64_t place_of(const struct sip_step *s, struct hf_bytes label, struct hf_bytes octets)
 {
-	const struct sip_keys *k = &s->conf->key;
+	return octets.n ? hf_fingerprint(s->ctx->site->hash_key, label, octets, s->conf->key_length) : 0;
+}
 
-	for (unsigned i = 0; i < k->n; i++) {
-		struct hf_bytes o = octets_of(s, k->kind[i]);
+/* One of two users, whoever has a bond: who is called, or who calls. False: there is neither. */
+static bool by_user(const struct sip_step *s, const struct sip_key *k, struct hf_ask *q)
+{
+	const struct sip_msg *m = &s->p->msg;
+	struct hf_bytes label = sip_key_label(k);
 
-		if (!o.n)
-			continue;
-		if (k->kind[i] == SIP_KEY_CALL_ID && o.n <= s->conf->key_length)
-			return 0;
-		return hf_fingerprint(s->ctx->site->hash_key, names[k->kind[i]], o, s->conf->key_length);
+	if (is_of_record(m)) {
+		q->place = place_of(s, label, sip_user_in(s->ctx, m->to_addr));
+		q->renews = q->place && m->method_id == SIP_REGISTER;
+		return q->place != 0;
 	}
-	return 0;
+	q->place = place_of(s, label, sip_user_in(s->ctx, m->uri.text));
+	q->place_else = place_of(s, label, sip_user_in(s->ctx, m->from_addr));
+	if (!q->place) {
+		q->place = q->place_else;
+		q->place_else = 0;
+	}
+	return q->place != 0;
+}
+
+void sip_place(const struct sip_step *s, struct hf_ask *q)
+{
+	const struct sip_keys *chain = &s->conf->key;
+
+	for (unsigned i = 0; i < chain->n; i++) {
+		const struct sip_key *k = &chain->key[i];
+		struct hf_bytes o;
+
+		if (k->kind == SIP_KEY_CALL_ID && s->p->msg.call_id.n <= s->conf->key_length)
+			return; /* the key of the session itself */
+		if (k->kind == SIP_KEY_USER) {
+			if (by_user(s, k, q))
+				return;
+			continue;
+		}
+		o = octets_of(s, k);
+		q->place = place_of(s, sip_key_label(k), o);
+		if (q->place)
+			return;
+	}
+	q->unplaced = true;
+	q->spread = hf_sip13(s->ctx->site->hash_key, hf_addr_ip(&s->ev->source));
 }
 
 /* ---- dialogs that a request names (RFC 3891 3, RFC 3911 4, RFC 4538 3) ---- */
@@ -114,76 +199,4 @@ void sip_refs(const struct sip_step *s, struct hf_key refs[2])
 		if (call_id.n)
 			refs[n++] = sip_call_key(s, call_id);
 	}
-}
-
-/* ---- `key =` and the operator's words ---- */
-
-static int kind_of(struct hf_bytes word)
-{
-	for (int i = 0; i < SIP_KEY_KINDS; i++)
-		if (hf_bytes_eq(word, names[i]))
-			return i;
-	return -1;
-}
-
-static enum hf_err refuse(struct hf_bytes word, struct hf_writer *why)
-{
-	struct hf_nearest near = {.wanted = word};
-
-	for (unsigned i = 0; i < sizeof not_built / sizeof *not_built; i++) {
-		struct hf_bytes name = hf_bytes_str(not_built[i]);
-		bool open = name.p[name.n - 1] == ':' || name.p[name.n - 1] == '/';
-
-		if (open ? hf_bytes_starts(word, name) : hf_bytes_eq(word, name)) {
-			hf_w_printf(why, "the key \"%.*s\" is not built yet; ", (int)(word.n < 64 ? word.n : 64), (const char *)word.p);
-			hf_w_str(why, "there are call-id, source, from-user, to-user and request-uri");
-			return HF_EINVAL;
-		}
-	}
-	for (int i = 0; i < SIP_KEY_KINDS; i++)
-		hf_nearest_add(&near, names[i]);
-	hf_w_printf(why, "no key is named \"%.*s\"; nearest: ", (int)(word.n < 64 ? word.n : 64), (const char *)word.p);
-	hf_w_nearest(why, &near);
-	return HF_EINVAL;
-}
-
-enum hf_err sip_keys_read(struct hf_bytes text, void *field, struct hf_writer *why)
-{
-	struct sip_keys k = {0};
-
-	for (text = hf_bytes_trim(text); text.n; text = hf_bytes_trim(text)) {
-		struct hf_bytes word = hf_bytes_sub(text, 0, hf_bytes_find(text, ' '));
-		int kind = kind_of(word);
-
-		if (kind < 0)
-			return refuse(word, why);
-		if (k.n == SIP_KEYS_MAX) {
-			hf_w_printf(why, "more than %d keys", SIP_KEYS_MAX);
-			return HF_ERANGE;
-		}
-		k.kind[k.n++] = (uint8_t)kind;
-		text = hf_bytes_sub(text, word.n, text.n);
-	}
-	if (!k.n) {
-		hf_w_str(why, "at least one key is needed, e.g. call-id");
-		return HF_EINVAL;
-	}
-	*(struct sip_keys *)field = k;
-	return HF_OK;
-}
-
-enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
-{
-	const struct sip_conf *conf = ctx->conf;
-	size_t colon = hf_bytes_find(text, ':');
-	int kind = colon < text.n ? kind_of(hf_bytes_sub(text, 0, colon)) : -1;
-
-	if (kind >= 0)
-		text = hf_bytes_sub(text, colon + 1, text.n);
-	else
-		kind = conf->key.kind[0];
-	if (!text.n)
-		return HF_EINVAL;
-	*out = key_of(ctx, (enum sip_key_kind)kind, text, kind == SIP_KEY_CALL_ID ? SIZE_MAX : conf->key_length);
-	return HF_OK;
 }

@@ -60,6 +60,8 @@ static struct sip_life life(const struct sip_step *s, const struct row *r, uint3
 	return (struct sip_life){r->life, r->flags, seconds(s, r->span, grant_s)};
 }
 
+uint32_t sip_grant_s(const struct sip_step *s, uint32_t granted) { return seconds(s, GRANT, granted); }
+
 static const struct sip_life nothing = {HF_LIFE_NONE, 0, 0};
 
 /* NOTIFY in a dialog. Those of a REFER may stand in a call's dialog: they change nothing of it (RFC 3515 2.4.4). */

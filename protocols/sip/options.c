@@ -7,15 +7,19 @@
 #define AT(f) .offset = offsetof(struct sip_conf, f)
 #define LIVE .sections = HF_IN_SERVICE, .reload = HF_RELOAD_LIVE
 
-static const char *const options_words[] = {"forward", "answer", NULL};
+static const char *const options_words[] = {"forward", "answer", NULL}, *const tenant_words[] = {"service", "domain", NULL};
 
 static enum hf_err read_codes(struct hf_bytes text, void *field, struct hf_writer *why);
 
 const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	{"key", HF_OPT_CUSTOM, LIVE, AT(key), .dflt = "call-id", .read = sip_keys_read,
-	 .help = "By what the server of a new session is chosen: call-id, source, from-user, to-user, request-uri; several are tried in order."},
+	 .help = "By what the server of a new session is chosen: call-id, user, domain, from-user, to-user, request-uri, header:NAME, uri-param:NAME, "
+		 "source (source/24, source/64, source/24/64: networks), source-port, destination, source-destination or token:OFFSET:LENGTH (octets of the "
+		 "Call-ID); of several the first that a message has, and of none the pool's fallback."},
 	{"key-length", HF_OPT_UINT, LIVE, AT(key_length), .min = 1, .max = 4096, .unit = "octets", .dflt = "80",
 	 .help = "So many octets of the key choose the server; dialogs are told apart by their whole Call-ID all the same."},
+	{"tenant", HF_OPT_CHOICE, LIVE, AT(tenant), .dflt = "service", .words = tenant_words,
+	 .help = "Who is the same user with key = user: equal names of all domains of this service, or only those of one domain."},
 	{"record-route", HF_OPT_BOOL, LIVE, AT(record_route), .dflt = "yes",
 	 .help = "Stay in the way of a dialog's later requests; without it they find their server by Call-ID only if they come here at all."},
 	{"path", HF_OPT_BOOL, LIVE, AT(path), .dflt = "yes",
@@ -50,8 +54,11 @@ enum hf_err sip_options_check(void *conf, const struct hf_says *says)
 
 	c->limits = (struct sip_limits){.message = (uint32_t)c->max_message, .headers = (uint32_t)c->max_headers, .line = (uint32_t)c->max_header,
 					.call_id = (uint32_t)c->max_call_id, .params = (uint32_t)c->max_params};
-	if (c->key.n && c->key.kind[0] == SIP_KEY_SOURCE)
+	if (c->key.n && c->key.key[0].kind == SIP_KEY_SOURCE)
 		says->say(says->arg, false, "key", "key = source: all phones behind one address share one server");
+	for (unsigned i = 0; i + 1 < c->key.n; i++)
+		if (c->key.key[i].kind == SIP_KEY_CALL_ID)
+			says->say(says->arg, false, "key", "every message has a call-id: what stands behind it in key is never used");
 	return HF_OK;
 }
 

@@ -132,6 +132,7 @@ void sip_reply(struct sip_step *s)
 		sip_drop(s, SIP_R_ODD_VIA);
 	} else {
 		learn_life(s, &hf);
+		sip_user_answered(s, &hf);
 		learn_busy(s, &hf);
 		if (!relay(s, &hf))
 			sip_drop(s, HF_R_NO_MEMORY);

@@ -154,5 +154,11 @@ bool sip_uri_read(struct hf_bytes text, struct sip_uri *out);
 struct hf_bytes sip_param(struct hf_bytes params, struct hf_bytes name);
 /* The canonical address of record "user@host" for keys (RULES 4): %HH undone, password, parameters and headers off, host in lower case. p == NULL: no room. */
 struct hf_bytes sip_aor(const struct sip_uri *uri, struct hf_arena *arena);
+/* Its user alone, or with "@host" in lower case. p == NULL: no room; n == 0: there is no user. */
+struct hf_bytes sip_user(const struct sip_uri *uri, bool with_host, struct hf_arena *arena);
+/* Text with %HH undone and ASCII letters small: a host, a URI parameter (RFC 3261 19.1.4). p == NULL: no room. */
+struct hf_bytes sip_small_text(struct hf_bytes text, struct hf_arena *arena);
+/* name-addr or addr-spec: the URI without brackets, and the rest from its ';' on. False: quotes, brackets or commas are wrong. */
+bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes *params);
 
 #endif

@@ -113,9 +113,6 @@ struct sip_list { struct sip_cur cur; bool more; const uint8_t *comma; /* before
 static inline struct sip_list sip_list_of(struct hf_bytes b) { return (struct sip_list){sip_cur_of(b), true, NULL}; }
 enum sip_more sip_list_next(struct sip_list *l, struct hf_bytes *value);
 
-/* name-addr or addr-spec: the URI without brackets, and the rest from its ';' on. False: quotes, brackets or commas are wrong. */
-bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes *params);
-
 /* A header line as the tokenizer found it. */
 struct sip_raw_line {
 	uint32_t at, end;       /* with CRLF */

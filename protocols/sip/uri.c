@@ -116,6 +116,17 @@ static int hex(uint8_t c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* The octet at *i, an escape undone; *i then stands on the last one that was read. */
+static uint8_t plain(struct hf_bytes b, size_t *i)
+{
+	size_t at = *i;
+
+	if (b.p[at] != '%' || at + 2 >= b.n || hex(b.p[at + 1]) < 0 || hex(b.p[at + 2]) < 0)
+		return b.p[at];
+	*i = at + 2;
+	return (uint8_t)(hex(b.p[at + 1]) << 4 | hex(b.p[at + 2]));
+}
+
 /* The user without password and escapes; of a telephone number without its visual separators (RFC 3966 4). */
 static void aor_user(struct hf_writer *w, const struct sip_uri *u)
 {
@@ -125,14 +136,17 @@ static void aor_user(struct hf_writer *w, const struct sip_uri *u)
 	for (size_t i = 0; i < user.n; i++) {
 		uint8_t c = user.p[i];
 
-		if (phone && (c == '-' || c == '.' || c == '(' || c == ')'))
-			continue;
-		if (c == '%' && i + 2 < user.n && hex(user.p[i + 1]) >= 0 && hex(user.p[i + 2]) >= 0) {
-			c = (uint8_t)(hex(user.p[i + 1]) << 4 | hex(user.p[i + 2]));
-			i += 2;
-		}
-		hf_w_u8(w, c);
+		if (!phone || (c != '-' && c != '.' && c != '(' && c != ')'))
+			hf_w_u8(w, plain(user, &i));
 	}
+}
+
+static void aor_host(struct hf_writer *w, const struct sip_uri *u)
+{
+	if (u->user.n && u->host.n)
+		hf_w_u8(w, '@');
+	for (size_t i = 0; i < u->host.n; i++)
+		hf_w_u8(w, hf_lower(u->host.p[i]));
 }
 
 struct hf_bytes sip_aor(const struct sip_uri *uri, struct hf_arena *arena)
@@ -148,13 +162,36 @@ struct hf_bytes sip_aor(const struct sip_uri *uri, struct hf_arena *arena)
 	if (!uri->sip && !uri->sips && !uri->user.n)
 		hf_w_bytes(&w, uri->text); /* an opaque URI is its own name */
 	aor_user(&w, uri);
-	if (uri->user.n && uri->host.n)
-		hf_w_u8(&w, '@');
-	for (size_t i = 0; i < uri->host.n; i++)
-		hf_w_u8(&w, hf_lower(uri->host.p[i]));
+	aor_host(&w, uri);
 	if (uri->port && uri->port != usual) {
 		hf_w_u8(&w, ':');
 		hf_w_dec(&w, uri->port);
 	}
+	return hf_writer_view(&w);
+}
+
+struct hf_bytes sip_user(const struct sip_uri *uri, bool with_host, struct hf_arena *arena)
+{
+	size_t room = uri->user.n + uri->host.n + 1;
+	void *p = hf_arena_alloc(arena, room);
+	struct hf_writer w = hf_writer_on(p, room);
+
+	if (!p)
+		return HF_NONE;
+	aor_user(&w, uri);
+	if (with_host && w.n)
+		aor_host(&w, uri);
+	return hf_writer_view(&w);
+}
+
+struct hf_bytes sip_small_text(struct hf_bytes text, struct hf_arena *arena)
+{
+	void *p = hf_arena_alloc(arena, text.n + 1);
+	struct hf_writer w = hf_writer_on(p, text.n);
+
+	if (!p)
+		return HF_NONE;
+	for (size_t i = 0; i < text.n; i++)
+		hf_w_u8(&w, hf_lower(plain(text, &i)));
 	return hf_writer_view(&w);
 }

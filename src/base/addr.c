@@ -159,6 +159,49 @@ void hf_w_addr(struct hf_writer *w, const struct hf_addr *a)
 	hf_w_dec(w, a->port);
 }
 
+static bool read_bits(struct hf_bytes text, unsigned max, uint8_t *bits)
+{
+	uint64_t v;
+
+	if (hf_read_uint(text, max, &v) != HF_OK || v == 0)
+		return false;
+	*bits = (uint8_t)v;
+	return true;
+}
+
+bool hf_prefix_read(struct hf_bytes text, struct hf_prefix *out)
+{
+	struct hf_bytes one = hf_bytes_sub(text, 1, text.n);
+	size_t slash = hf_bytes_find(one, '/');
+	struct hf_bytes first = hf_bytes_sub(one, 0, slash);
+
+	*out = (struct hf_prefix){32, 128};
+	if (!text.n)
+		return true;
+	if (text.p[0] != '/')
+		return false;
+	if (slash < one.n)
+		return read_bits(first, 32, &out->bits4) && read_bits(hf_bytes_sub(one, slash + 1, one.n), 128, &out->bits6);
+	return read_bits(first, 32, &out->bits4) || read_bits(first, 128, &out->bits6);
+}
+
+void hf_w_net(struct hf_writer *w, const struct hf_addr *a, struct hf_prefix prefix)
+{
+	struct hf_addr net = *a;
+	unsigned bits, whole;
+
+	hf_addr_unmap(&net);
+	whole = (unsigned)hf_addr_ip_len(&net) * 8;
+	bits = net.family == 4 ? prefix.bits4 : prefix.bits6;
+	for (unsigned i = bits; i < whole; i++)
+		net.ip[i / 8] &= (uint8_t)~(0x80u >> i % 8);
+	hf_w_ip(w, &net, false);
+	if (bits < whole) {
+		hf_w_u8(w, '/');
+		hf_w_dec(w, bits);
+	}
+}
+
 static const char *const transports[HF_TRANSPORTS] = {"udp", "tcp", "tls", "ws", "wss"};
 
 const char *hf_transport_name(enum hf_transport t)
