@@ -4,27 +4,54 @@
  * Only the socket waits: timers, letters and connections of the worker go on. */
 #include "inside.h"
 
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 #define WINDOW_MS 8 /* over which arrivals are counted: some pauses, so that one burst of a quiet peer begins nothing */
 #define BEGIN 2     /* datagrams a pause from which on it pays; below, the timer costs what the wakes did */
 #define END 1       /* and at fewer it ends */
 
-static void again(void *arg)
+/* A descriptor of its own for the pauses: the loop's timers go by a clock of four milliseconds. */
+static void again(void *arg, unsigned what)
 {
 	struct listening *l = arg;
+	uint64_t ticks;
 
-	udp_readable(l, HF_READ);
+	if (read(l->gather.fd, &ticks, sizeof ticks) == (ssize_t)sizeof ticks)
+		udp_readable(l, what);
+}
+
+static bool tick_every(struct gather *g, uint64_t ms)
+{
+	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
+	struct itimerspec each = {t, t};
+
+	return timerfd_settime(g->fd, 0, &each, NULL) == 0;
 }
 
 static bool pays(const struct gather *g, uint64_t ms, uint64_t pause_ms)
 {
-	return pause_ms && (uint64_t)g->seen * pause_ms >= (g->on ? END : BEGIN) * ms;
+	return pause_ms && (uint64_t)g->seen * pause_ms >= (g->pause_ms ? END : BEGIN) * ms;
 }
 
 static bool ready(struct listening *l)
 {
-	if (!l->pause)
-		l->pause = hf_timer_new(l->w->loop, again, l);
-	return l->pause != NULL;
+	struct gather *g = &l->gather;
+
+	if (g->watch)
+		return true;
+	g->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (g->fd >= 0 && !(g->watch = hf_watch_new(l->w->loop, g->fd, HF_READ, again, l)))
+		close(g->fd);
+	return g->watch != NULL;
+}
+
+static void set_pause(struct listening *l, uint64_t ms)
+{
+	struct gather *g = &l->gather;
+
+	if (ms != g->pause_ms && ready(l))
+		g->pause_ms = tick_every(g, ms) ? ms : 0;
 }
 
 void gather_turn(struct listening *l, unsigned got, bool more)
@@ -34,18 +61,20 @@ void gather_turn(struct listening *l, unsigned got, bool more)
 
 	g->seen += got;
 	if (ms >= WINDOW_MS) {
-		g->on = pays(g, ms, pause_ms) && ready(l);
+		set_pause(l, pays(g, ms, pause_ms) ? pause_ms : 0);
 		g->since_ms = l->w->now_ms;
 		g->seen = 0;
 	}
-	hf_watch_set(l->watch, g->on ? 0 : HF_READ);
-	if (g->on)
-		hf_timer_set(l->pause, more ? 0 : pause_ms);
+	hf_watch_set(l->watch, g->pause_ms && !more ? 0 : HF_READ);
 }
 
-void gather_stop(struct listening *l)
+void gather_stop(struct listening *l) { set_pause(l, 0); }
+
+void gather_free(struct listening *l)
 {
-	if (l->gather.on)
-		hf_timer_stop(l->pause);
-	l->gather = (struct gather){0};
+	if (!l->gather.watch)
+		return;
+	hf_watch_free(l->gather.watch);
+	close(l->gather.fd);
+	l->gather.watch = NULL;
 }

@@ -172,8 +172,13 @@ struct listening { /* a listener that this worker watches */
 	uint16_t service;    /* id */
 	unsigned at;         /* index in that service's infos */
 	bool seen;           /* while a snapshot is taken over */
-	struct hf_timer *pause; /* streams: accepting pauses until then; datagrams: reading (gather.c) */
-	struct gather { uint64_t since_ms; unsigned seen; bool on; } gather;
+	struct hf_timer *pause; /* streams: accepting pauses until then */
+	struct gather {         /* datagrams: reading once a pause (gather.c) */
+		uint64_t since_ms, pause_ms; /* pause_ms 0: at each arrival */
+		unsigned seen;
+		int fd;
+		struct hf_watch *watch;
+	} gather;
 };
 
 #define ANSWER_PLACES 1024
@@ -250,6 +255,7 @@ void udp_readable(void *listening, unsigned what);
 /* After the socket was read: decides whether it is read at once when more comes, or once a pause. more: it was not read empty. */
 void gather_turn(struct listening *l, unsigned got, bool more);
 void gather_stop(struct listening *l);
+void gather_free(struct listening *l);
 /* Puts a datagram into the batch that goes out from listener `at` of the service. from: source address on wildcard sockets, or NULL.
  * HF_EFULL: longer than a datagram. Sends that the system refuses are counted for the service. */
 enum hf_err udp_send(struct worker *w, const struct snap_service *s, unsigned at, const struct hf_addr *to, const struct hf_addr *from, struct hf_bytes base,

@@ -52,6 +52,7 @@ static bool listen_on(struct worker *w, struct socks *x)
 static void stop_listening(struct listening *l)
 {
 	hf_timer_free(l->pause);
+	gather_free(l);
 	hf_watch_free(l->watch);
 	free(l);
 }

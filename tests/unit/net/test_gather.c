@@ -36,9 +36,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	gather_stop(&l);
-	hf_timer_free(l.pause);
-	l.pause = NULL;
+	gather_free(&l);
 	hf_watch_free(l.watch);
 	hf_loop_free(w.loop);
 	close(pair[0]);
@@ -53,7 +51,7 @@ static bool turns(unsigned ms, unsigned got)
 		w.now_ms++;
 		gather_turn(&l, got, false);
 	}
-	return l.gather.on;
+	return l.gather.pause_ms != 0;
 }
 
 /* Two a millisecond begin it, one keeps it, less ends it: fails when BEGIN and END are the same, or the window is not begun anew. */
@@ -72,10 +70,10 @@ static void burst(void **state)
 	(void)state;
 	w.now_ms = 100000;
 	gather_turn(&l, 32, false);
-	assert_false(l.gather.on);
+	assert_false(l.gather.pause_ms);
 	w.now_ms += 500;
 	gather_turn(&l, 32, false);
-	assert_false(l.gather.on);
+	assert_false(l.gather.pause_ms);
 }
 
 static void off(void **state)
@@ -99,7 +97,7 @@ static void longer(void **state)
 		w.now_ms += 4;
 		gather_turn(&l, 2, false);
 	}
-	assert_true(l.gather.on);
+	assert_true(l.gather.pause_ms);
 }
 
 /* A snapshot that is taken over ends it; what the socket then holds is seen by its watch. */
@@ -108,9 +106,9 @@ static void stops(void **state)
 	(void)state;
 	assert_true(turns(16, 3));
 	gather_stop(&l);
-	assert_false(l.gather.on);
+	assert_false(l.gather.pause_ms);
 	gather_turn(&l, 1, false);
-	assert_false(l.gather.on);
+	assert_false(l.gather.pause_ms);
 }
 
 int main(void)
