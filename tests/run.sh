@@ -166,6 +166,14 @@ scenarios() {
 	fi
 }
 
+# sanitized BUILD-NAME NAME...: these, or with --full all but the hammer, which takes the address sanitizer by itself
+sanitized() {
+	name=$1
+	shift
+	[ "${HOLDFAST_FULL:-}" != 1 ] || set -- $(python3 "$root/tests/scenario/run.py" --list | grep -vx hammer)
+	scenarios "$name" "$jobs" "$@"
+}
+
 do_lint() {
 	say "lint"
 	for args in --self-test ""; do
@@ -179,7 +187,7 @@ do_clang() { build clang all -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-Werror; }
 do_asan() {
 	build asan all -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=address,undefined || return
 	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 ctests asan
-	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 scenarios asan "$jobs" start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals sip_cases sip_transports rdp_users rdp_refusals rdp_cases
+	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 sanitized asan start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals sip_cases sip_transports rdp_users rdp_refusals rdp_cases
 }
 
 # The programs whose name says that they run threads, and the gateway itself under calls and desktops.
@@ -191,7 +199,7 @@ do_tsan() {
 	if [ -n "$list" ]; then
 		if cmake --build "$BUILD/tsan" --target $list -j "$jobs" >>"$BUILD/tsan.log" 2>&1; then ctests tsan -R "$rx"; else bad "build of the concurrent tests"; fi
 	fi
-	HOLDFAST_SLOW=4 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 TSAN_OPTIONS=halt_on_error=0:exitcode=66 scenarios tsan "$jobs" reload sip_calls rdp_users
+	HOLDFAST_SLOW=4 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 TSAN_OPTIONS=halt_on_error=0:exitcode=66 sanitized tsan reload sip_calls rdp_users
 }
 
 do_scenario() { build_plain && scenarios plain "$jobs" $names; }
