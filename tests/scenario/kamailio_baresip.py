@@ -47,7 +47,7 @@ request_route {
 """
 
 
-def phone(s, name, user, ip, gateway, control, transport):
+def phone(s, name, user, ip, gateway, control, transport, renews=60):
     d = s.path(name)
     os.makedirs(d)
     with open(f"{d}/config", "w") as f:
@@ -55,7 +55,7 @@ def phone(s, name, user, ip, gateway, control, transport):
                 "module_path /usr/lib/baresip/modules\nmodule g711.so\nmodule ausine.so\nmodule aufile.so\nmodule uuid.so\nmodule_app account.so\nmodule_app menu.so\n"
                 f"module_app debug_cmd.so\nmodule_app ctrl_tcp.so\nctrl_tcp_listen 127.0.0.1:{control}\n")
     with open(f"{d}/accounts", "w") as f:
-        f.write(f"<sip:{user}@{DOMAIN};transport={transport}>;auth_pass=none;outbound=\"sip:{gateway};transport={transport}\";regint=60;answermode=auto;ptime=20;audio_codecs=PCMU\n")
+        f.write(f"<sip:{user}@{DOMAIN};transport={transport}>;auth_pass=none;outbound=\"sip:{gateway};transport={transport}\";regint={renews};answermode=auto;ptime=20;audio_codecs=PCMU\n")
     with open(f"{d}/contacts", "w") as f:
         f.write(f"\"x\" <sip:x@{DOMAIN}>\n")
     return s.start(name, ["baresip", "-v", "-s", "-f", d], cwd=d)
