@@ -71,10 +71,10 @@ def haproxy(table):
     return make
 
 
-def holdfast(build, protocol, transport, affinity):
+def holdfast(build, protocol, transport, affinity, gateway=""):
     def make(d, port, servers):
         with open(f"{d}/holdfast.ini", "w") as f:
-            f.write(f"[gateway]\nworkers = 2\nstate-dir = {d}\nrun-dir = {d}/run\nadmin-socket = off\n"
+            f.write(f"[gateway]\nworkers = 2\nstate-dir = {d}\nrun-dir = {d}/run\nadmin-socket = off\n{gateway}"
                     f"[service bench]\nprotocol = {protocol}\nlisten = {transport}://127.0.0.1:{port}\npool = servers\n"
                     f"[pool servers]\naffinity = {affinity}\nprobe = none\n")
             f.writelines(f"server = s{i} {transport}://127.0.0.1:{p}\n" for i, p in enumerate(servers))
@@ -144,12 +144,14 @@ def measure(build, make, load):
 def plan(build, quick):
     s = 2 if quick else 3
     hf = lambda *a: holdfast(build, *a)
-    for what, transport, clients in (("SIP over UDP", "udp", 16), ("SIP over 1 TCP connection", "tcp", 1), ("SIP over 100 TCP connections", "tcp", 100)):
+    for what, transport, clients, rate in (("SIP over UDP, 8,000 transactions a second", "udp", 16, 8000), ("SIP over UDP, 2,000 transactions a second", "udp", 16, 2000),
+                                           ("SIP over 1 TCP connection", "tcp", 1, 8000), ("SIP over 100 TCP connections", "tcp", 100, 8000)):
         tcp = transport == "tcp"
         proxies = {"kamailio, stateless": kamailio(tcp), "holdfast, auto": hf("sip", transport, "auto"), "holdfast, hash": hf("sip", transport, "hash")}
         if not tcp:
+            proxies["holdfast, no gathering"] = hf("sip", transport, "auto", "udp-gather = off\n")
             proxies["floor"] = floor(build, "udp")
-        yield what, {"us": "us a transaction"}, ("sipload", transport, clients, 8000, s), proxies
+        yield what, {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", transport, clients, rate, s), proxies
     desktops = {"haproxy, hash": haproxy(False), "haproxy, table": haproxy(True), "holdfast, table": hf("rdp", "tcp", "table"), "holdfast, hash": hf("rdp", "tcp", "hash")}
     copy, pipes = {"floor, copy": floor(build, "copy")}, {"floor, splice": floor(build, "splice")}
     yield "RDP connections", {"us": "us a connection"}, ("rdpload", "open", 3000 if quick else 6000, 16), {**desktops, **copy}

@@ -1,5 +1,5 @@
 /* An open-loop load of SIP transactions through a proxy, and the processor time that the proxy spends on one: a request on, its answer back.
- * It plays callers and servers, over datagrams or connections. Each Call-ID comes once in a run and again after CALLS others.
+ * It plays callers and servers, over datagrams or connections, and says how long half of the answers took at most. Each Call-ID comes once in a run and again after CALLS others.
  * usage: sipload udp|tcp PROXYPORT SOCKETS RATE SECONDS PIDS SERVERPORT... */
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +20,8 @@
 #define SOCKETS_MAX 256u
 #define WARM_S 0.5      /* the proxy's first messages fill caches and open its connections: not measured */
 #define SETTLE_US 700000u
+#define BIN_US 10u      /* of the times until an answer */
+#define BINS 20000u     /* 0.2 s; the last one holds what took longer */
 
 struct end { /* a socket of ours, with what has come of the message that is not whole yet */
 	int fd;
@@ -36,6 +38,8 @@ static unsigned client_port[SOCKETS_MAX];
 static atomic_bool stop;
 static atomic_long answered, refused, reached, split;
 static _Atomic signed char seen_by[CALLS];
+static _Atomic double sent_at[CALLS];
+static atomic_long took[BINS];
 
 static struct end *end_new(int fd)
 {
@@ -65,16 +69,23 @@ static void put(struct end *e, const char *p, size_t n, const struct sockaddr_in
 
 /* ---- the servers ---- */
 
-static void check(const struct end *e, const char *text)
+/* The number of a call of ours; false: it is no message of one. */
+static bool call_of(const char *text, uint64_t *n)
 {
 	const char *id = strstr(text, "\r\nCall-ID: bench-");
-	signed char none = 0, me = (signed char)(e->server + 1);
-	uint64_t n = 0;
 
 	if (!id)
-		return;
+		return false;
 	id += strlen("\r\nCall-ID: bench-");
-	if (hf_read_uint(hf_bytes_of(id, strspn(id, "0123456789")), CALLS - 1, &n) != HF_OK)
+	return hf_read_uint(hf_bytes_of(id, strspn(id, "0123456789")), CALLS - 1, n) == HF_OK;
+}
+
+static void check(const struct end *e, const char *text)
+{
+	signed char none = 0, me = (signed char)(e->server + 1);
+	uint64_t n;
+
+	if (!call_of(text, &n))
 		return;
 	atomic_fetch_add(&reached, 1);
 	if (!atomic_compare_exchange_strong(&seen_by[n], &none, me) && none != me)
@@ -124,6 +135,34 @@ static size_t body_length(const char *text, const char *head_end)
 	return hf_read_uint(hf_bytes_of(p, strspn(p, "0123456789")), ROOM, &n) == HF_OK ? (size_t)n : 0;
 }
 
+static void hear(const char *text)
+{
+	uint64_t n;
+	double us;
+
+	if (strncmp(text, "SIP/2.0 200", 11) != 0) {
+		atomic_fetch_add(&refused, 1);
+		return;
+	}
+	atomic_fetch_add(&answered, 1);
+	if (!call_of(text, &n))
+		return;
+	us = (load_now() - atomic_load(&sent_at[n])) * 1e6;
+	atomic_fetch_add(&took[us / BIN_US < BINS - 1 ? (unsigned)(us / BIN_US) : BINS - 1], 1);
+}
+
+static double median_ms(void)
+{
+	long all = 0, seen = 0;
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < BINS; k++)
+		all += atomic_load(&took[k]);
+	while (i < BINS - 1 && (seen += atomic_load(&took[i])) * 2 < all)
+		i++;
+	return (i + 1) * BIN_US / 1e3;
+}
+
 /* Takes the whole messages that have gathered. */
 static void take(struct end *e, const struct sockaddr_in *from)
 {
@@ -139,7 +178,7 @@ static void take(struct end *e, const struct sockaddr_in *from)
 		if (!e->client)
 			answer(e, text, head_end, from);
 		else
-			atomic_fetch_add(strncmp(text, "SIP/2.0 200", 11) ? &refused : &answered, 1);
+			hear(text);
 		at += n;
 	}
 	memmove(e->text, e->text + at, e->n - at);
@@ -213,6 +252,7 @@ static void call(unsigned long n)
 		"Subject: a call\r\nContent-Type: application/sdp\r\nContent-Length: %zu\r\n\r\n%s",
 		proxy, tcp ? "TCP" : "UDP", client_port[c], id, n, id, id, id, client_port[c], sizeof sdp - 1, sdp);
 
+	atomic_store(&sent_at[id], load_now());
 	put(clients[c], out, (size_t)len, &to);
 }
 
@@ -285,12 +325,14 @@ int main(int argc, char **argv)
 		pthread_create(&thread[i], NULL, serve, &ep[i]);
 	first = calls_for(rate, WARM_S, 0);
 	good = atomic_load(&answered);
+	for (unsigned i = 0; i < BINS; i++)
+		atomic_store(&took[i], 0);
 	before = load_usage(argv[6]);
 	sent = calls_for(rate, seconds, first) - first;
 	after = load_usage(argv[6]);
 	good = atomic_load(&answered) - good;
 	atomic_store(&stop, true);
-	printf("us=%.3f sent=%lu answered=%ld refused=%ld split=%ld\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(good ? good : 1), sent, good,
+	printf("us=%.3f ms=%.2f sent=%lu answered=%ld refused=%ld split=%ld\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(good ? good : 1), median_ms(), sent, good,
 		atomic_load(&refused), atomic_load(&split));
 	return good ? 0 : 1;
 }
