@@ -12,7 +12,9 @@
 	X(WEIGHT, "weight") X(FILE_WEIGHT, "file_weight") X(SESSIONS, "sessions") X(CAP, "cap") X(SLOTS, "slots") X(SINCE_S, "since_s") \
 	X(LAST_FAILURE, "last_failure") X(REMOVED, "removed") \
 	X(KEY, "key") X(FINGERPRINT, "fingerprint") X(SLOT, "slot") X(OWNER, "owner") X(SERVER, "server") X(WHY, "why") \
-	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up")
+	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up") \
+	X(STORIES, "stories") X(SERVICE, "service") X(FROM, "from") X(STEPS, "steps") X(STEP, "step") X(VERDICT, "verdict") X(TEXT, "text") \
+	X(PASSED, "passed_over") X(LIFE, "life") X(LIFE_S, "life_s") X(OCTETS, "octets") X(REASON, "reason")
 
 enum hf_field {
 #define X(e, name) HF_F_##e,

@@ -47,6 +47,30 @@ struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool); /* 
 struct hf_member_view { struct hf_addr addr; enum hf_transport transport; char last_failure[64]; bool removed; };
 bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_view *v);
 
+/* What would happen with a message: the front's own steps run on it, their acts are written here in place of being done, and the engine
+ * explains. Nothing changes. Views lie in the message and in the arena. */
+#define HF_NOTES_MAX 24
+struct hf_note {
+	struct hf_act act;         /* as the front gave it; of kind DROP with count_only: a fact, of the front or of net */
+	uint16_t server;           /* id of the member that a SEND or LEARN names, ASK: that its hint names; 0: none */
+	struct hf_answer answer;   /* ASK */
+	struct hf_trace trace;
+};
+struct hf_story {
+	const struct hf_conf_service *service;
+	const struct hf_listener_info *listener;
+	struct hf_addr from;
+	enum hf_transport transport;
+	unsigned n;
+	bool cut;                  /* there was more than fits */
+	struct hf_note note[HF_NOTES_MAX];
+};
+/* Of service number i (from 0); false: there are no more. from, family 0: a documentation address; transport HF_TRANSPORTS: the listener's.
+ * The listener is the service's first of that family and transport, one for clients if there is one; without any its first. */
+bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes message, const struct hf_addr *from, enum hf_transport transport, struct hf_arena *arena,
+		    struct hf_story *out);
+#define HF_EXPLAIN_ARENA (96u << 10) /* octets that the arena should have: as much as a worker's */
+
 /* A ctx as fronts get it, for key_read and the like: of the first service of the pool (or NULL pool: the first service). False: none. */
 bool hf_net_ctx(const struct hf_net *net, const char *pool, struct hf_arena *arena, struct hf_ctx *ctx, const struct hf_conf_service **service);
 

@@ -15,6 +15,7 @@
 
 #define CLIENTS 32     /* at once; an operator and some scripts */
 #define DEADLINE_MS 5000 /* for the request line, and again for each part of the answer that is taken */
+#define LINE_FIRST 4096 /* room that a line gets at first */
 #define PAUSE_MS 200   /* before accept is tried again when descriptors or memory have run out */
 
 struct client {
@@ -22,8 +23,8 @@ struct client {
 	int fd;
 	struct hf_watch *watch;
 	struct hf_timer *timer;
-	uint8_t line[COMMAND_LINE_MAX];
-	size_t n;
+	uint8_t *line; /* of room octets: most lines are short, a message to be explained is not */
+	size_t n, room;
 	struct json out;
 	size_t sent;
 };
@@ -60,6 +61,7 @@ static void client_end(void *arg)
 	hf_timer_free(c->timer);
 	json_free(&c->out);
 	close(c->fd);
+	free(c->line);
 	free(c);
 	keep_reserve(a);
 	hf_watch_set(a->watch, HF_READ);
@@ -108,13 +110,35 @@ static void client_refuse(struct client *c, const char *text)
 	client_send(c);
 }
 
+/* Room for more of the line, of which the longest is not there yet. */
+static bool line_room(struct client *c)
+{
+	size_t room = c->room ? c->room * 2 : LINE_FIRST;
+	uint8_t *p;
+
+	if (c->n < c->room)
+		return true;
+	room = room > COMMAND_LINE_MAX ? COMMAND_LINE_MAX : room;
+	p = realloc(c->line, room);
+	if (!p)
+		return false;
+	c->line = p;
+	c->room = room;
+	return true;
+}
+
 /* The line is taken at its end, or at the end of what the client sends. */
 static void client_read(struct client *c)
 {
-	ssize_t n = recv(c->fd, c->line + c->n, sizeof c->line - c->n, 0);
+	size_t before = c->n, end;
 	struct hf_bytes got;
-	size_t end;
+	ssize_t n;
 
+	if (!line_room(c)) {
+		client_refuse(c, "no memory for the line");
+		return;
+	}
+	n = recv(c->fd, c->line + c->n, c->room - c->n, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0 || (n == 0 && c->n == 0)) {
@@ -122,14 +146,13 @@ static void client_read(struct client *c)
 		return;
 	}
 	c->n += (size_t)n;
-	got = hf_bytes_of(c->line, c->n);
-	end = hf_bytes_find(got, '\n');
-	if (end == got.n && n > 0) {
-		if (c->n == sizeof c->line)
-			client_refuse(c, "the line is longer than 4096 octets");
+	end = before + hf_bytes_find(hf_bytes_of(c->line + before, (size_t)n), '\n');
+	if (end == c->n && n > 0) {
+		if (c->n == COMMAND_LINE_MAX)
+			client_refuse(c, "the line is too long: a message has at most 65536 octets, a key 4095");
 		return;
 	}
-	got = hf_bytes_sub(got, 0, end);
+	got = hf_bytes_of(c->line, end);
 	if (got.n && got.p[got.n - 1] == '\r')
 		got.n--;
 	client_answer(c, got);

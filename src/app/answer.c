@@ -111,7 +111,7 @@ static enum hf_err where(struct gateway *g, const struct command *c, struct json
 
 static enum hf_err (*const run[])(struct gateway *, const struct command *, struct json *, struct hf_writer *) = {
 	[COMMAND_STATUS] = status, [COMMAND_SERVERS] = servers, [COMMAND_WHERE] = where, [COMMAND_DRAIN] = drain,
-	[COMMAND_UNDRAIN] = drain, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now,
+	[COMMAND_UNDRAIN] = drain, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now, [COMMAND_EXPLAIN] = explain,
 };
 
 /* A command that fails has written nothing. */

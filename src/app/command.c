@@ -1,12 +1,14 @@
 /* Reads a line of the admin socket; see command.h. It knows the words and their form, not whether a server exists. */
 #include "command.h"
 
+#include <stddef.h>
+
 #include "holdfast/nearest.h"
 
 #define QUOTE_MAX 64 /* octets of what was typed that an error repeats */
 
 typedef enum hf_err args_fn(struct hf_bytes rest, struct command *c, struct hf_writer *why);
-static args_fn no_args, where_args, server_args, weight_args;
+static args_fn no_args, where_args, server_args, weight_args, explain_args;
 
 static const struct word {
 	const char *name, *usage;
@@ -20,6 +22,8 @@ static const struct word {
 	{"undrain", "undrain [POOL/]SERVER", COMMAND_UNDRAIN, server_args},
 	{"weight", "weight [POOL/]SERVER 0..256|file", COMMAND_WEIGHT, weight_args},
 	{"reload", "reload", COMMAND_RELOAD, no_args},
+	{"explain", "explain [--pool POOL] [KIND:]KEY | explain [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] --message HEX", COMMAND_EXPLAIN,
+	 explain_args},
 };
 #define N_WORDS (sizeof words / sizeof words[0])
 
@@ -101,22 +105,76 @@ static enum hf_err weight_args(struct hf_bytes rest, struct command *c, struct h
 	return no_args(rest, c, why);
 }
 
-static enum hf_err where_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
-{
-	struct hf_bytes behind = rest;
+/* ---- options: words before, among or behind the others ---- */
 
-	if (hf_bytes_eq(next_word(&behind), HF_LIT("--pool"))) {
-		c->pool = next_word(&behind);
-		rest = behind;
-		if (c->pool.n == 0) {
-			hf_w_str(why, "--pool wants the name of a pool");
+static const struct option {
+	const char *name, *what;
+	size_t field; /* of struct command, a struct hf_bytes */
+} options[] = {
+	{"--pool", "the name of a pool", offsetof(struct command, pool)},
+	{"--service", "the name of a service", offsetof(struct command, service)},
+	{"--from", "an address", offsetof(struct command, from)},
+	{"--via", "a transport", offsetof(struct command, via)},
+	{"--message", "hex digits", offsetof(struct command, message)},
+};
+
+/* The option of that name, if it is one of `allowed`. */
+static const struct option *option_named(struct hf_bytes word, const char *const *allowed)
+{
+	for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+		for (size_t k = 0; allowed[k]; k++)
+			if (strcmp(options[i].name, allowed[k]) == 0 && hf_bytes_eq(word, hf_bytes_str(allowed[k])))
+				return &options[i];
+	return NULL;
+}
+
+/* Takes the options that stand at the front of *rest. */
+static enum hf_err take_options(struct hf_bytes *rest, const char *const *allowed, struct command *c, struct hf_writer *why)
+{
+	for (;;) {
+		struct hf_bytes behind = *rest, *to;
+		const struct option *o = option_named(next_word(&behind), allowed);
+
+		if (!o)
+			return HF_OK;
+		to = (struct hf_bytes *)((uint8_t *)c + o->field);
+		*to = next_word(&behind);
+		*rest = behind;
+		if (to->n == 0) {
+			hf_w_printf(why, "%s wants %s", o->name, o->what);
 			return HF_EINVAL;
 		}
 	}
-	c->key = rest;
-	if (rest.n)
+}
+
+static const char *const pool_only[] = {"--pool", NULL};
+
+static enum hf_err read_key(struct hf_bytes text, struct command *c, struct hf_writer *why)
+{
+	c->key = text;
+	if (text.n && text.n < COMMAND_KEY_MAX)
 		return HF_OK;
-	hf_w_str(why, "the key is missing: [KIND:]KEY");
+	hf_w_printf(why, text.n ? "the key is longer than %u octets" : "the key is missing: [KIND:]KEY", COMMAND_KEY_MAX - 1);
+	return text.n ? HF_ERANGE : HF_EINVAL;
+}
+
+static enum hf_err where_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	enum hf_err e = take_options(&rest, pool_only, c, why);
+
+	return e != HF_OK ? e : read_key(rest, c, why);
+}
+
+static enum hf_err explain_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	static const char *const allowed[] = {"--pool", "--service", "--from", "--via", "--message", NULL};
+	enum hf_err e = take_options(&rest, allowed, c, why);
+
+	if (e != HF_OK || c->message.n)
+		return e != HF_OK ? e : no_args(rest, c, why);
+	if (!c->service.n && !c->from.n && !c->via.n)
+		return read_key(rest, c, why);
+	hf_w_str(why, "--service, --from and --via are of a message: its octets are missing");
 	return HF_EINVAL;
 }
 

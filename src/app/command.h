@@ -4,17 +4,21 @@
 
 #include "holdfast/writer.h"
 
-#define COMMAND_LINE_MAX 4096 /* octets of a line, its end included; a key of 4096 octets is refused, no real one is near */
+#define COMMAND_MESSAGE_MAX 65536 /* octets of a message that is to be explained: no datagram is longer */
+#define COMMAND_LINE_MAX (2 * COMMAND_MESSAGE_MAX + 512) /* octets of a line, its end included: such a message in hex, and the words before it */
+#define COMMAND_KEY_MAX 4096      /* octets of a key; no real one is near */
 #define COMMAND_WEIGHT_MAX 256
 
-enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_WEIGHT, COMMAND_RELOAD };
+enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN };
 
 /* All views borrow the line. */
 struct command {
 	enum command_kind kind;
 	struct hf_bytes pool;    /* of --pool P or P/S; empty: not said */
 	struct hf_bytes server;  /* DRAIN, UNDRAIN, WEIGHT */
-	struct hf_bytes key;     /* WHERE: [KIND:]KEY, blanks inside kept */
+	struct hf_bytes key;     /* WHERE, EXPLAIN: [KIND:]KEY, blanks inside kept */
+	struct hf_bytes message; /* EXPLAIN: hex digits, instead of a key */
+	struct hf_bytes service, from, via; /* EXPLAIN of a message; may be empty */
 	uint32_t weight;         /* WEIGHT: 0..256 */
 	bool weight_of_file;     /* WEIGHT: back to the file's */
 };

@@ -4,11 +4,25 @@
 
 #include "command.h"
 #include "gateway.h"
+#include "holdfast/fields.h"
 
 void list_services(struct gateway *g, struct json *j);
 void list_pools(struct gateway *g, struct json *j);
 void list_servers(struct gateway *g, struct json *j);
 /* A whole answer. HF_ENOENT, HF_EEXIST, HF_EINVAL: nothing was written but `why`. */
 enum hf_err list_where(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
+
+/* explain.c: what would happen with a key or a message, and by which rule. A whole answer, likewise. */
+enum hf_err explain(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
+
+/* where.c: the key that was typed, in the form that its pool's messages give. */
+struct key_found {
+	const struct hf_conf_pool *pool;
+	struct hf_engine *engine;
+	struct hf_key key; /* its text lies in the arena */
+};
+enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct key_found *out, struct hf_writer *why) HF_MUST_USE;
+/* A server by its id, or null. */
+void list_name(struct hf_engine *e, enum hf_field field, uint16_t id, struct json *j);
 
 #endif

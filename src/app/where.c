@@ -6,16 +6,10 @@
 
 #define ARENA (64u << 10) /* a key is at most a line, and a front may keep a canonical copy or two */
 
-struct found {
-	const struct hf_conf_pool *pool;
-	struct hf_engine *engine;
-	struct hf_key key;
-};
-
 /* The key in the form that this pool's messages give; false: it has none of that kind. */
-static bool key_in(struct gateway *g, const struct hf_conf_pool *p, struct hf_bytes text, struct hf_arena *arena, struct found *out)
+static bool key_in(struct gateway *g, const struct hf_conf_pool *p, struct hf_bytes text, struct hf_arena *arena, struct key_found *out)
 {
-	struct found f = {.pool = p, .engine = hf_net_engine(g->net, p->name)};
+	struct key_found f = {.pool = p, .engine = hf_net_engine(g->net, p->name)};
 	const struct hf_conf_service *service;
 	struct hf_ctx ctx;
 
@@ -46,7 +40,7 @@ static struct hf_bytes kind_of(struct hf_bytes key)
 }
 
 /* Was the kind typed? A pool that puts another one before the key took what was typed for a part of it. */
-static bool is_typed_kind(const struct command *c, const struct found *f)
+static bool is_typed_kind(const struct command *c, const struct key_found *f)
 {
 	struct hf_bytes kind = kind_of(c->key);
 
@@ -54,17 +48,17 @@ static bool is_typed_kind(const struct command *c, const struct found *f)
 }
 
 /* Without --pool the key must be one of a single pool, or of a single pool that knows the kind that was typed. */
-static enum hf_err find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct found *out, struct hf_writer *why)
+enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct key_found *out, struct hf_writer *why)
 {
 	const struct hf_conf *conf = hf_net_conf(g->net);
 	const struct hf_conf_pool *only = NULL;
 	unsigned n = 0, typed = 0;
-	struct found best = {0};
+	struct key_found best = {0};
 
 	if (c->pool.n && target_pool(g, c->pool, &only, why) != HF_OK)
 		return HF_ENOENT;
 	for (unsigned i = 0; i < conf->n_pools; i++) {
-		struct found f;
+		struct key_found f;
 
 		if ((only && only != &conf->pools[i]) || !key_in(g, &conf->pools[i], c->key, arena, &f))
 			continue;
@@ -82,7 +76,7 @@ static enum hf_err find(struct gateway *g, const struct command *c, struct hf_ar
 	return n == 1 || typed == 1 ? HF_OK : n ? HF_EEXIST : none(c, why);
 }
 
-static void name_of(struct hf_engine *e, enum hf_field field, uint16_t id, struct json *j)
+void list_name(struct hf_engine *e, enum hf_field field, uint16_t id, struct json *j)
 {
 	struct hf_server_view v;
 
@@ -96,13 +90,13 @@ enum hf_err list_where(struct gateway *g, const struct command *c, struct json *
 {
 	static uint8_t memory[ARENA]; /* one command at a time */
 	struct hf_arena arena;
-	struct found f = {0};
+	struct key_found f = {0};
 	struct hf_where w;
 	uint64_t since;
 	enum hf_err e;
 
 	hf_arena_init(&arena, memory, sizeof memory);
-	e = find(g, c, &arena, &f, why);
+	e = key_find(g, c, &arena, &f, why);
 	if (e != HF_OK)
 		return e;
 	hf_engine_where(f.engine, f.key.fp, &w, hf_clock_ms());
@@ -112,8 +106,8 @@ enum hf_err list_where(struct gateway *g, const struct command *c, struct json *
 	json_text(j, HF_F_KEY, f.key.text.n ? f.key.text : c->key);
 	json_hex(j, HF_F_FINGERPRINT, f.key.fp, HF_FP_BITS / 4);
 	json_uint(j, HF_F_SLOT, w.slot);
-	name_of(f.engine, HF_F_OWNER, w.owner, j);
-	name_of(f.engine, HF_F_SERVER, w.server, j);
+	list_name(f.engine, HF_F_OWNER, w.owner, j);
+	list_name(f.engine, HF_F_SERVER, w.server, j);
 	json_str(j, HF_F_WHY, hf_why_name(w.why));
 	if (w.server == HF_NO_SERVER)
 		json_null(j, HF_F_STATE);
@@ -123,7 +117,7 @@ enum hf_err list_where(struct gateway *g, const struct command *c, struct json *
 		json_uint(j, HF_F_EXPIRES_S, w.expires_s);
 	else
 		json_null(j, HF_F_EXPIRES_S);
-	name_of(f.engine, HF_F_RUNNER_UP, w.runner_up, j);
+	list_name(f.engine, HF_F_RUNNER_UP, w.runner_up, j);
 	json_close(j, '}');
 	return HF_OK;
 }

@@ -46,7 +46,7 @@ static void choose(struct parcel *p, const struct snap_member *m, const struct h
 	c->transport = m->transport;
 	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, &since);
 	if (c->state == HF_STATE_DOWN)
-		c->down_ms = p->w->now_ms - since + 1;
+		c->down_ms = p->ctx.now_ms - since + 1;
 	if (parcel_paired(p))
 		return;
 	c->out = send_out_for(p, &m->addr, m->transport);
@@ -76,7 +76,10 @@ static void ask(struct parcel *p, const struct hf_act *act)
 		choose(p, NULL, &answer);
 		return;
 	}
-	hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->w->now_ms);
+	if (p->story)
+		explain_ask(p, act, &q, &answer);
+	else
+		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
 	if (answer.full)
 		parcel_count(p, HF_R_NO_MEMORY);
 	choose(p, worker_by_id(p->w, p->service->pool, answer.server), &answer);
@@ -159,6 +162,12 @@ static void (*const run[])(struct parcel *, const struct hf_act *) = {
 	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_ASK] = ask, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = nothing, [HF_ACT_LEARN] = learn,
 	[HF_ACT_END] = learn, [HF_ACT_EVIDENCE] = evidence, [HF_ACT_RELAY] = relay, [HF_ACT_DROP] = end, [HF_ACT_CLOSE] = end};
 
+/* Explaining does nothing but ask, and that by the same words. */
+static void (*const looks[])(struct parcel *, const struct hf_act *) = {
+	[HF_ACT_MORE] = explain_act, [HF_ACT_TOOK] = nothing, [HF_ACT_ASK] = ask, [HF_ACT_SEND] = explain_act, [HF_ACT_HOLD] = explain_act, [HF_ACT_FREE] = nothing,
+	[HF_ACT_LEARN] = explain_act, [HF_ACT_END] = explain_act, [HF_ACT_EVIDENCE] = nothing, [HF_ACT_RELAY] = nothing, [HF_ACT_DROP] = explain_act,
+	[HF_ACT_CLOSE] = explain_act};
+
 /* What may be done for a flow whose service is gone, or that has ended. */
 static bool allowed(const struct parcel *p, enum hf_act_kind k)
 {
@@ -180,7 +189,7 @@ void deliver_run(struct parcel *p)
 		p->rt->front->step(&p->ctx, &p->ev, &acts);
 		for (unsigned i = 0; i < acts.n; i++)
 			if (allowed(p, acts.a[i].kind))
-				run[acts.a[i].kind](p, &acts.a[i]);
+				(p->story ? looks : run)[acts.a[i].kind](p, &acts.a[i]);
 		if (p->failed && p->ev.kind == HF_EV_FAIL)
 			parcel_count(p, p->failed); /* not even what the failure asked for could be done */
 		if ((!p->asked && (!p->failed || p->ev.kind == HF_EV_FAIL)) || p->closed)
@@ -190,6 +199,8 @@ void deliver_run(struct parcel *p)
 		p->ev.reason = p->failed;
 	}
 	parcel_count(p, HF_R_BAD_STEP);
+	if (p->story)
+		return;
 	if (p->flow && p->rt->front->framed)
 		stream_end_later(p->flow, HF_R_BAD_STEP);
 	else if (p->flow && !p->closed)

@@ -283,12 +283,23 @@ struct parcel {
 	size_t took;                  /* framed flows: octets of the message */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
 	unsigned failed;              /* a reason: a SEND could not be done */
+	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */
 	bool held;                    /* HOLD was among the acts */
 	uint8_t hold_state[HF_HOLD_STATE];
 };
+/* explain.c: in place of doing it, counting it, asking it */
+void explain_act(struct parcel *p, const struct hf_act *act);
+void explain_count(struct parcel *p, unsigned reason);
+void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, struct hf_answer *a);
 /* A flow whose two sides are joined: its octets are no messages. */
 static inline bool parcel_paired(const struct parcel *p) { return p->flow && !p->rt->front->framed; }
-static inline void parcel_count(struct parcel *p, unsigned reason) { worker_count(p->w, p->rt, reason); }
+static inline void parcel_count(struct parcel *p, unsigned reason)
+{
+	if (p->w)
+		worker_count(p->w, p->rt, reason);
+	else
+		explain_count(p, reason);
+}
 /* A message that had been taken and could not be delivered after all, as it went out; the octets that it took, 0: it is no message. */
 size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes);
 /* Runs an event through the front until it asks no more. */

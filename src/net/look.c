@@ -36,7 +36,7 @@ const struct snap_member *snap_by_addr(const struct snap_pool *p, const struct h
 /* The pool as it will be when `next` is taken; NULL: nothing waits. Only this worker takes it, so it stays meanwhile. */
 static const struct snap_pool *waiting(const struct worker *w, const struct snap_pool *p)
 {
-	const struct hf_snapshot *s = atomic_load(&w->next);
+	const struct hf_snapshot *s = w ? atomic_load(&w->next) : NULL; /* the control thread's snapshot is the newest */
 
 	for (unsigned i = 0; s && i < s->n_pools; i++)
 		if (s->pools[i].rt == p->rt)

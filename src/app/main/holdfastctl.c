@@ -12,11 +12,12 @@
 
 #include "holdfast/nearest.h"
 #include "holdfast/rundir.h"
+#include "message.h"
 #include "show.h"
 
 enum { DONE, REFUSED, USAGE, NO_GATEWAY };
 
-#define LINE_MAX_OCTETS 4096
+#define LINE_MAX_OCTETS (4096 + 2 * MESSAGE_MAX)
 #define ANSWER_MAX (64u << 20) /* as the gateway's own bound */
 #define WAIT_S 30              /* a reload resolves and opens before it answers */
 #define SYSTEM_SOCKET "/run/holdfast/" HF_ADMIN_NAME
@@ -160,14 +161,16 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* The words as one line; --json may stand anywhere among them. */
-static bool write_line(struct hf_writer *w, char **words, int *n, bool *as_json)
+/* The words as one line; --json may stand anywhere among them, --hex is ours too. */
+static bool write_line(struct hf_writer *w, char **words, int *n, bool *as_json, bool *as_hex)
 {
 	int kept = 0;
 
 	for (int i = 0; words[i]; i++) {
-		if (strcmp(words[i], "--json") == 0) {
-			*as_json = true;
+		bool *mine = strcmp(words[i], "--json") == 0 ? as_json : strcmp(words[i], "--hex") == 0 ? as_hex : NULL;
+
+		if (mine) {
+			*mine = true;
 			continue;
 		}
 		for (const char *p = words[i]; *p; p++)
@@ -177,19 +180,34 @@ static bool write_line(struct hf_writer *w, char **words, int *n, bool *as_json)
 			hf_w_u8(w, ' ');
 		hf_w_str(w, words[i]);
 	}
-	hf_w_u8(w, '\n');
 	*n = kept;
 	return !w->full;
+}
+
+/* A command that may be about a message is, when its words name no key: all of them are options then. */
+static bool wants_message(const struct command *c, char **words)
+{
+	bool value = false;
+
+	for (int i = 1; c->message && words[i]; i++) {
+		bool own = strcmp(words[i], "--json") == 0 || strcmp(words[i], "--hex") == 0;
+
+		if (!own && !value && strncmp(words[i], "--", 2) != 0)
+			return false;
+		value = !own && !value;
+	}
+	return c->message;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"socket", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
 		{"version", no_argument, NULL, 'V'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-	char path[PATH_MAX] = "", line[LINE_MAX_OCTETS];
+	static char line[LINE_MAX_OCTETS];
+	char path[PATH_MAX] = "";
 	struct hf_writer w = hf_writer_on(line, sizeof line), got = {0};
 	const struct command *c;
-	bool as_json = false;
+	bool as_json = false, as_hex = false;
 	int o, n, code;
 
 	while ((o = getopt_long(argc, argv, "+s:Vh", options, NULL)) != -1) {
@@ -206,10 +224,13 @@ int main(int argc, char **argv)
 	c = find_command(argv[optind]);
 	if (!c)
 		return USAGE;
-	if (!write_line(&w, argv + optind, &n, &as_json) || n - 1 < c->min || n - 1 > c->max) {
+	if (!write_line(&w, argv + optind, &n, &as_json, &as_hex) || n - 1 < c->min || n - 1 > c->max || (as_hex && !c->message)) {
 		fprintf(stderr, "usage: holdfastctl %s%s%s\n", c->name, *c->args ? " " : "", c->args);
 		return USAGE;
 	}
+	if (wants_message(c, argv + optind) && !message_read(stdin, as_hex, &w))
+		return USAGE;
+	hf_w_u8(&w, '\n');
 	if (!path[0])
 		default_socket(path, sizeof path);
 	code = exchange(path, hf_writer_view(&w), &got);

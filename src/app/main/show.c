@@ -13,10 +13,10 @@ bool show_get(const struct hf_json *in, enum hf_field f, struct hf_json *out) { 
 
 const char *show_text(const struct hf_json *in, enum hf_field f)
 {
-	static char ring[16][1024];
+	static char ring[16][4100]; /* an octet of text may take four */
 	static unsigned at;
 	char *t = ring[at++ & 15];
-	uint8_t plain[256];
+	uint8_t plain[1024];
 	struct hf_writer p = hf_writer_on(plain, sizeof plain), w = hf_writer_on(t, sizeof ring[0] - 1);
 	struct hf_json v;
 
@@ -184,13 +184,48 @@ static void show_reload(const struct hf_json *a)
 	printf("reloaded: generation %s\n", show_text(a, HF_F_CONFIG_GENERATION));
 }
 
+/* What a peer wrote stands there escaped already. */
+static void show_story(const struct hf_json *s)
+{
+	struct hf_json list, v;
+	size_t at = 0;
+	unsigned n = 0;
+
+	if (show_get(s, HF_F_SERVICE, &v))
+		printf("service %s (%s), pool %s; as if from %s over %s, arriving at %s\n", show_text(s, HF_F_SERVICE), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL),
+		       show_text(s, HF_F_FROM), show_text(s, HF_F_TRANSPORT), show_text(s, HF_F_LISTEN));
+	else
+		printf("pool %s\n", show_text(s, HF_F_POOL));
+	if (show_get(s, HF_F_STEPS, &list))
+		while (hf_json_next(&list, &at, NULL, &v))
+			printf("%3u  %s\n", ++n, show_text(&v, HF_F_TEXT));
+	if (!show_get(s, HF_F_WHY, &v))
+		printf("  =  no server is asked for\n");
+	else if (show_get(s, HF_F_SERVER, &v) && v.kind == HF_JSON_NULL)
+		printf("  =  no eligible server\n");
+	else
+		printf("  =  %s: %s\n", show_text(s, HF_F_SERVER), show_text(s, HF_F_WHY));
+}
+
+static void show_explain(const struct hf_json *a)
+{
+	struct hf_json list, v;
+	size_t at = 0;
+
+	if (show_get(a, HF_F_STORIES, &list))
+		while (hf_json_next(&list, &at, NULL, &v))
+			show_story(&v);
+}
+
 const struct command commands[] = {
-	{"status", "", "what runs: services with their listeners and drops, pools with their entries", 0, 0, show_status},
-	{"servers", "", "all servers: state, weight, sessions, the cap for new ones, last failure", 0, 0, show_servers},
-	{"where", "[--pool POOL] [KIND:]KEY", "which server a request with this key alone would reach now, and why", 1, 1000, show_where},
-	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, show_change},
-	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, show_change},
-	{"weight", "[POOL/]SERVER 0..256|file", "its share of new sessions from now on; file: as the configuration says", 2, 2, show_change},
-	{"reload", "", "read the configuration again: all of it takes hold, or nothing", 0, 0, show_reload},
+	{"status", "", "what runs: services with their listeners and drops, pools with their entries", 0, 0, false, show_status},
+	{"servers", "", "all servers: state, weight, sessions, the cap for new ones, last failure", 0, 0, false, show_servers},
+	{"where", "[--pool POOL] [KIND:]KEY", "which server a request with this key alone would reach now, and why", 1, 1000, false, show_where},
+	{"explain", "[--pool POOL] [KIND:]KEY | [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] [--hex] < MESSAGE",
+	 "what would happen with it and by which rule, step by step; a message is read from standard input as it is, or in hex", 0, 1000, true, show_explain},
+	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, false, show_change},
+	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, false, show_change},
+	{"weight", "[POOL/]SERVER 0..256|file", "its share of new sessions from now on; file: as the configuration says", 2, 2, false, show_change},
+	{"reload", "", "read the configuration again: all of it takes hold, or nothing", 0, 0, false, show_reload},
 };
 const unsigned n_commands = sizeof commands / sizeof commands[0];

@@ -10,6 +10,7 @@
 struct command {
 	const char *name, *args, *help;
 	int min, max; /* words behind the name */
+	bool message; /* without a key it is about a message on standard input */
 	void (*show)(const struct hf_json *answer);
 };
 extern const struct command commands[];

@@ -17,11 +17,22 @@
 #include "holdfast/json.h"
 #include "json.h"
 
+/* "wave:OCTETS" starts a session and goes to its server; anything else is dropped. */
 static void tide_step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
-	(void)ctx;
-	if (ev->kind == HF_EV_BYTES)
+	struct hf_act *a;
+
+	if (ev->kind == HF_EV_CHOICE) {
+		a = hf_act(acts, HF_ACT_SEND);
+		a->send.to = HF_TO_SERVER;
+		a->send.server = ev->chosen->server;
+	} else if (ev->kind == HF_EV_BYTES && hf_bytes_starts(ev->bytes, HF_LIT("wave:"))) {
+		a = hf_act(acts, HF_ACT_ASK);
+		a->ask = (struct hf_ask){.life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED,
+			.key = {hf_fingerprint_text(ctx->site->hash_key, ev->bytes), ev->bytes}};
+	} else if (ev->kind == HF_EV_BYTES) {
 		hf_act(acts, HF_ACT_DROP)->end.reason = HF_R_NO_SERVER;
+	}
 }
 
 /* Keys are "wave:OCTETS"; without a kind, the same. */

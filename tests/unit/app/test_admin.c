@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "command.h"
 #include "gate.h"
 
 static struct gateway gate;
@@ -96,14 +97,21 @@ static void one_line_one_answer(void **state)
 
 static void a_long_line_is_refused(void **state)
 {
-	char line[4096];
+	static char line[COMMAND_LINE_MAX];
 
 	(void)state;
 	memset(line, 'x', sizeof line);
-	assert_string_equal(ask(line, sizeof line, false), "{\"ok\":false,\"error\":\"the line is longer than 4096 octets\"}\n");
+	assert_string_equal(ask(line, sizeof line, false), "{\"ok\":false,\"error\":\"the line is too long: a message has at most 65536 octets, a key 4095\"}\n");
 	memcpy(line, "where wave:", 11);
-	line[sizeof line - 1] = '\n'; /* the longest that is taken */
-	assert_memory_equal(ask(line, sizeof line, false), "{\"ok\":true,", 11);
+	line[6 + COMMAND_KEY_MAX - 1] = '\n'; /* the longest key that is taken */
+	assert_memory_equal(ask(line, 6 + COMMAND_KEY_MAX, false), "{\"ok\":true,", 11);
+	memset(line, '0', sizeof line);
+	memcpy(line, "explain --message ", 18);
+	line[18 + 2 * COMMAND_MESSAGE_MAX] = '\n'; /* the longest message, and one octet more */
+	assert_memory_equal(ask(line, 18 + 2 * COMMAND_MESSAGE_MAX + 1, false), "{\"ok\":true,", 11);
+	line[18 + 2 * COMMAND_MESSAGE_MAX] = '0';
+	line[18 + 2 * COMMAND_MESSAGE_MAX + 2] = '\n';
+	assert_memory_equal(ask(line, 18 + 2 * COMMAND_MESSAGE_MAX + 3, false), "{\"ok\":false,", 12);
 }
 
 struct turns {

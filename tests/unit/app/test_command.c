@@ -44,6 +44,9 @@ static void reads_good_lines(void **state)
 		{"where user:john  smith ", COMMAND_WHERE, "", "", "user:john  smith", 0, false},
 		{"where --pool pbx user:x y", COMMAND_WHERE, "pbx", "", "user:x y", 0, false},
 		{"where --poolx", COMMAND_WHERE, "", "", "--poolx", 0, false},
+		{"explain a b", COMMAND_EXPLAIN, "", "", "a b", 0, false},
+		{"explain --pool p user:x", COMMAND_EXPLAIN, "p", "", "user:x", 0, false},
+		{"explain --message 00 --pool p", COMMAND_EXPLAIN, "p", "", "", 0, false},
 	};
 	struct command c;
 

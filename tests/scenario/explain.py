@@ -1,0 +1,110 @@
+"""What `explain` says of a message is what then happens to it, for SIP over UDP and for RDP, while servers fill up, drain and are off; and asking
+changes nothing. With a second copy of any rule the two differ at the first spill; with an act that is done they differ in what is remembered."""
+import json, select, socket, subprocess
+
+from scenario import check, equal, until
+
+
+def explain(s, g, octets, *args, want=0):
+    r = subprocess.run([s.program("HOLDFASTCTL", "holdfastctl"), "-s", g.socket, "--json", "explain", *args], input=octets, capture_output=True, timeout=20)
+    check(r.returncode == want, f"explain {args}: exit {r.returncode}:", r.stdout.decode(), r.stderr.decode())
+    return json.loads(r.stdout)["stories"] if want == 0 else None
+
+
+def invite(n, to_tag="", more=""):
+    return (f"INVITE sip:bob@lab.example SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:9;branch=z9hG4bK{n}\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=f{n}\r\n"
+            f"To: <sip:bob@lab.example>{to_tag}\r\nCall-ID: call-{n}@lab.example\r\nCSeq: 1 INVITE\r\nContact: <sip:a@127.0.0.1:9>\r\n{more}Content-Length: 0\r\n\r\n").encode()
+
+
+def request(user):
+    line = f"Cookie: mstshash={user}\r\n".encode() + bytes.fromhex("0100080003000000")
+    return bytes((3, 0, 0, 11 + len(line), 6 + len(line), 0xE0, 0, 0, 0, 0, 0)) + line
+
+
+class Udp:
+    def __init__(self, label):
+        self.label, self.s = label, socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.s.bind(("127.0.0.1", 0))
+        self.at = "127.0.0.1:%d" % self.s.getsockname()[1]
+
+
+class Tcp:
+    def __init__(self, label):
+        self.label, self.s = label, socket.socket()
+        self.s.bind(("127.0.0.1", 0))
+        self.s.listen(64)
+        self.at = "127.0.0.1:%d" % self.s.getsockname()[1]
+
+
+def who_got(servers):
+    ready = select.select([x.s for x in servers], [], [], 5)[0]
+    equal(len(ready), 1, "servers that something came to")
+    return next(x for x in servers if x.s is ready[0])
+
+
+def entries(g, pool):
+    return next((p["entries"], p["exceptions"]) for p in g.status()["pools"] if p["name"] == pool)
+
+
+def slots(g):
+    return {x["name"]: x["slots"] for x in g.ctl("servers")["servers"]}
+
+
+def calls(s, g, servers):
+    phone = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    phone.bind(("127.0.0.1", 0))
+    phone.connect((g.at().rpartition(":")[0], int(g.at().rpartition(":")[2])))
+    me = "127.0.0.1:%d" % phone.getsockname()[1]
+    whys, home = {}, slots(g)["pbx1"]
+    for n in range(90):
+        if n in (30, 60):
+            g.ctl("drain" if n == 30 else "undrain", "pbx1")
+            until("the slots have followed", lambda: slots(g)["pbx1"] == (0 if n == 30 else home), 10)
+        before = entries(g, "pbx")
+        more = f"Replaces: call-{n - 7}@lab.example;to-tag=x;from-tag=y\r\n" if n % 10 == 9 else ""
+        told = explain(s, g, invite(n, more=more), "--from", me)
+        equal(len(told), 1, "services that would take it")
+        equal(entries(g, "pbx"), before, f"entries after explaining call {n}")
+        phone.send(invite(n, more=more))
+        got = who_got(servers)
+        got.s.recv(65536)
+        equal(told[0]["server"], got.label, f"call {n} ({told[0]['why']}): told, and done")
+        again = explain(s, g, invite(n, more=more), "--from", me)
+        equal(again[0]["server"], got.label, f"call {n}, told again")
+        whys[told[0]["why"]] = whys.get(told[0]["why"], 0) + 1
+    check({"home", "spill", "dialog"} <= set(whys), "every way to be placed was seen:", whys)
+    steps = told[0]["steps"]
+    check(steps and all(x["text"] for x in steps), "every step has its words:", steps)
+
+
+def desktops(s, g, hosts):
+    at = g.at("desktops")
+    open_ones = []
+    for n in range(40):
+        told = explain(s, g, request(f"user{n % 30}").hex().encode(), "--hex", "--from", "127.0.0.1")
+        c = socket.create_connection((at.rpartition(":")[0], int(at.rpartition(":")[2])))
+        c.sendall(request(f"user{n % 30}"))
+        got = who_got(hosts)
+        open_ones += [c, got.s.accept()[0]]
+        equal(told[0]["server"], got.label, f"user{n % 30} ({told[0]['why']}): told, and done")
+        equal(told[0]["why"] == "bond", n >= 30, "a user who was there is bound")
+    for c in open_ones:
+        c.close()
+
+
+def run(s):
+    servers, hosts = [Udp(f"pbx{i}") for i in (1, 2, 3)], [Tcp(f"ts{i}") for i in (1, 2, 3)]
+    g = s.gateway(s.ini_gateway() + s.ini_sip(servers, "probe = none\nload-factor = 1.1") + s.ini_rdp(hosts, "probe = none\nload-factor = 1.1"))
+    calls(s, g, servers)
+    desktops(s, g, hosts)
+    told = explain(s, g, b"\xff" * 40)                           # nobody's: every service says why
+    equal([x["steps"][-1]["step"] in ("drop", "close") for x in told], [True, True], "octets of no protocol")
+    equal([x["service"] for x in told], ["calls", "desktops"], "services")
+    lines = invite(1000).decode().replace("\r\n", "\n").rstrip("\n").encode()   # as it is pasted
+    equal(explain(s, g, lines)[0]["steps"][0]["key"], "call-id:call-1000@lab.example", "the key of pasted lines")
+    for octets, args in ((b"", ()), (b"x" * 65537, ()), (b"0g", ("--hex",)), (b"030", ("--hex",))):
+        explain(s, g, octets, *args, want=2)
+    explain(s, g, b"x", "--service", "nobody", want=1)
+    explain(s, g, b"\r\n" * 32768, "--via", "tcp")               # as long as may be
+    text = subprocess.run([s.program("HOLDFASTCTL", "holdfastctl"), "-s", g.socket, "explain"], input=invite(2000), capture_output=True, timeout=20).stdout.decode()
+    check("slot" in text and "taken" in text and "=  " in text, "for people:", text)
