@@ -6,166 +6,12 @@
 #include "json.h"
 #include "list.h"
 #include "target.h"
+#include "tell.h"
 
-#define TEXT 1024 /* octets of a sentence */
-
-static const char *const states[] = {"up", "down", "draining", "off"}; /* enum hf_state, in a sentence */
 static const char *const lives[] = {"none", "start", "touch", "linger", "open", "close", "end"}; /* enum hf_life */
 
-struct teller { /* of one story */
-	struct json *j;
-	struct hf_engine *engine;
-	const struct hf_conf_service *service; /* NULL: of a key */
-	struct hf_bytes message;
-	uint8_t text[TEXT];
-	struct hf_writer w;
-};
-
-static struct hf_writer *say(struct teller *t)
-{
-	t->w = hf_writer_on(t->text, sizeof t->text);
-	return &t->w;
-}
-
-static const char *name_of(struct teller *t, uint16_t id, struct hf_server_view *v)
-{
-	return id && hf_engine_server(t->engine, id, v) ? v->name : "nobody";
-}
-
-/* A sentence that is too long is cut, not lost. */
-static void end_step(struct teller *t)
-{
-	json_text(t->j, HF_F_TEXT, hf_writer_view(&t->w));
-	json_close(t->j, '}');
-}
-
-static void begin_step(struct teller *t, const char *step)
-{
-	json_open(t->j, JSON_ITEM, '{');
-	json_str(t->j, HF_F_STEP, step);
-}
-
-/* ---- what the engine looked at ---- */
-
-static void say_entry(struct hf_writer *w, const struct hf_step *s, const char *what, const char *name)
-{
-	static const char *const verdicts[] = {
-		[HF_VERDICT_TAKEN] = "it decides", [HF_VERDICT_OFF] = "that server is off", [HF_VERDICT_TRIED] = "that server has failed for this session",
-		[HF_VERDICT_LEAVES] = "it gives way, as it is renewed while its server is leaving", [HF_VERDICT_STATE] = "that server is down",
-		[HF_VERDICT_BOUND] = "", [HF_VERDICT_CAP] = ""};
-
-	if (s->verdict == HF_VERDICT_MISSING)
-		hf_w_printf(w, "there is no %s", what);
-	else
-		hf_w_printf(w, "%s names %s (%s), for %u s more: %s", what, name, states[s->state], s->expires_s, verdicts[s->verdict]);
-}
-
-static void say_room(struct hf_writer *w, const struct hf_step *s, const char *name)
-{
-	hf_w_printf(w, "%s is %s with %u sessions", name, states[s->state], s->sessions);
-	if (s->state == HF_STATE_UP && s->cap != UINT32_MAX)
-		hf_w_printf(w, " of %u that it may hold now", s->cap);
-	switch (s->verdict) {
-	case HF_VERDICT_TAKEN: hf_w_str(w, ": taken"); break;
-	case HF_VERDICT_STATE: hf_w_str(w, ": passed over, it takes no new sessions"); break;
-	case HF_VERDICT_TRIED: hf_w_str(w, ": passed over, it has failed for this session"); break;
-	case HF_VERDICT_BOUND: hf_w_str(w, ": passed over, that is its max-sessions"); break;
-	case HF_VERDICT_CAP: hf_w_str(w, ": passed over, it is full by load-factor"); break;
-	default: hf_w_str(w, ": passed over"); break;
-	}
-}
-
-static void say_step(struct teller *t, const struct hf_trace *trace, const struct hf_step *s)
-{
-	struct hf_server_view v;
-	const char *name = name_of(t, s->server, &v);
-	struct hf_writer *w = say(t);
-
-	switch (s->kind) {
-	case HF_STEP_HINT:
-		hf_w_printf(w, "the message names %s (%s): %s", name, states[s->state],
-			    s->verdict == HF_VERDICT_TAKEN ? "it decides" : s->verdict == HF_VERDICT_OFF ? "that server is off" : "it has failed for this session");
-		break;
-	case HF_STEP_REF: say_entry(w, s, "entry of the dialog that the message names", name); break;
-	case HF_STEP_ENTRY: say_entry(w, s, s->flags & HF_BOND ? "bond of this key" : "entry of this key", name); break;
-	case HF_STEP_BOND: say_entry(w, s, "bond of the placing key", name); break;
-	case HF_STEP_OWNER:
-		hf_w_printf(w, "slot %u belongs to %s", trace->slot, name);
-		if (s->server)
-			hf_w_str(w, "; "), say_room(w, s, name);
-		break;
-	case HF_STEP_RIVAL: hf_w_str(w, "next in the slot's order: "), say_room(w, s, name); break;
-	case HF_STEP_LAST: hf_w_printf(w, "nobody had room: %s is taken all the same, better than a refusal", name); break;
-	default: hf_w_printf(w, s->server ? "the pool's fallback takes %s" : "the pool's fallback finds nobody", name); break;
-	}
-}
-
-static void tell_step(struct teller *t, const struct hf_trace *trace, const struct hf_step *s)
-{
-	begin_step(t, hf_step_name(s->kind));
-	json_str(t->j, HF_F_VERDICT, hf_verdict_name(s->verdict));
-	list_name(t->engine, HF_F_SERVER, s->server, t->j);
-	if (s->server) {
-		json_str(t->j, HF_F_STATE, hf_state_name(s->state));
-		json_uint(t->j, HF_F_SESSIONS, s->sessions);
-		if (s->cap != UINT32_MAX)
-			json_uint(t->j, HF_F_CAP, s->cap);
-	}
-	if (s->fp)
-		json_hex(t->j, HF_F_FINGERPRINT, s->fp, HF_FP_BITS / 4);
-	if (s->fp && s->server)
-		json_uint(t->j, HF_F_EXPIRES_S, s->expires_s);
-	if (s->kind == HF_STEP_OWNER)
-		json_uint(t->j, HF_F_SLOT, trace->slot);
-	say_step(t, trace, s);
-	end_step(t);
-}
-
-static void tell_trace(struct teller *t, const struct hf_trace *trace)
-{
-	unsigned told = 0;
-
-	for (unsigned i = 0; i < trace->n; i++) {
-		bool last_rival = trace->step[i].kind == HF_STEP_RIVAL && (i + 1 == trace->n || trace->step[i + 1].kind != HF_STEP_RIVAL);
-
-		told += trace->step[i].kind == HF_STEP_RIVAL && trace->step[i].verdict != HF_VERDICT_TAKEN;
-		if (last_rival && trace->passed > told) {
-			begin_step(t, "more");
-			json_uint(t->j, HF_F_PASSED, trace->passed - told);
-			hf_w_printf(say(t), "%u more in the slot's order, passed over likewise", trace->passed - told);
-			end_step(t);
-		}
-		tell_step(t, trace, &trace->step[i]);
-	}
-}
 
 /* ---- a key ---- */
-
-static void say_key(struct hf_writer *w, const struct hf_key *k)
-{
-	if (k->text.n)
-		hf_w_escaped(w, k->text);
-	else
-		hf_w_str(w, "a key");
-	hf_w_printf(w, ", fingerprint %015llx", (unsigned long long)k->fp);
-}
-
-static void tell_key(struct teller *t, const struct hf_key *k)
-{
-	begin_step(t, "key");
-	if (k->text.n)
-		json_text(t->j, HF_F_KEY, k->text);
-	json_hex(t->j, HF_F_FINGERPRINT, k->fp, HF_FP_BITS / 4);
-	hf_w_str(say(t), "the key is ");
-	say_key(&t->w, k);
-	end_step(t);
-}
-
-static void tell_answer(struct teller *t, const struct hf_answer *a)
-{
-	list_name(t->engine, HF_F_SERVER, a->server, t->j);
-	json_str(t->j, HF_F_WHY, hf_why_name(a->why));
-}
 
 static enum hf_err of_key(struct gateway *g, const struct command *c, struct hf_arena *arena, struct json *j, struct hf_writer *why)
 {
@@ -211,10 +57,10 @@ static void tell_reason(struct teller *t, const struct hf_act *a)
 	const struct hf_reason_def *r = reason_of(t->service->front, a->end.reason);
 	bool fact = a->kind == HF_ACT_DROP && a->end.count_only;
 
-	begin_step(t, fact ? "fact" : a->kind == HF_ACT_CLOSE ? "close" : "drop");
+	tell_begin(t, fact ? "fact" : a->kind == HF_ACT_CLOSE ? "close" : "drop");
 	json_str(t->j, HF_F_REASON, r->name);
-	hf_w_printf(say(t), "%s%s (%s)", fact ? "counted: " : a->kind == HF_ACT_CLOSE ? "the connection ends: " : "it ends here: ", r->text, r->name);
-	end_step(t);
+	hf_w_printf(tell_say(t), "%s%s (%s)", fact ? "counted: " : a->kind == HF_ACT_CLOSE ? "the connection ends: " : "it ends here: ", r->text, r->name);
+	tell_end(t);
 }
 
 /* An act that net would do. */
@@ -226,27 +72,27 @@ static void tell_ask(struct teller *t, const struct hf_note *n)
 	if (a->key.fp)
 		tell_key(t, &a->key);
 	if (a->place || a->unplaced) {
-		begin_step(t, "place");
+		tell_begin(t, "place");
 		if (a->place)
 			json_hex(t->j, HF_F_FINGERPRINT, a->place, HF_FP_BITS / 4);
-		w = say(t);
+		w = tell_say(t);
 		if (a->place)
 			hf_w_printf(w, "a new session is placed by another key, fingerprint %015llx", (unsigned long long)a->place);
 		else
 			hf_w_str(w, "nothing in the message places a new session: the fallback does");
-		end_step(t);
+		tell_end(t);
 	}
 	if ((a->hint || a->hint_addr.family) && !n->server) {
-		begin_step(t, "hint");
+		tell_begin(t, "hint");
 		json_str(t->j, HF_F_VERDICT, hf_verdict_name(HF_VERDICT_MISSING));
-		w = say(t);
+		w = tell_say(t);
 		hf_w_printf(w, "its %s names ", hf_why_name(a->hint_why));
 		if (a->hint)
 			hf_w_printf(w, "a server by number %08x", a->hint);
 		else
 			hf_w_addr(w, &a->hint_addr);
 		hf_w_str(w, ", which is no member of the pool: not heard");
-		end_step(t);
+		tell_end(t);
 	}
 	tell_trace(t, &n->trace);
 }
@@ -258,18 +104,18 @@ static void tell_memory(struct teller *t, struct hf_key key, enum hf_life life, 
 
 	if (life == HF_LIFE_NONE || !key.fp)
 		return;
-	begin_step(t, "memory");
+	tell_begin(t, "memory");
 	json_str(t->j, HF_F_LIFE, lives[life]);
 	json_uint(t->j, HF_F_LIFE_S, life_s);
 	json_hex(t->j, HF_F_FINGERPRINT, key.fp, HF_FP_BITS / 4);
-	w = say(t);
+	w = tell_say(t);
 	hf_w_str(w, life == HF_LIFE_END ? "forgotten: " : "remembered: ");
-	say_key(w, &key);
+	tell_key_text(w, &key);
 	if (server)
-		hf_w_printf(w, " at %s", name_of(t, server, &v));
+		hf_w_printf(w, " at %s", tell_name(t, server, &v));
 	if (life != HF_LIFE_END)
 		hf_w_printf(w, ", for %u s (%s%s%s)", life_s, lives[life], flags & HF_COUNTED ? ", counted" : "", flags & HF_TENTATIVE ? ", until proved" : "");
-	end_step(t);
+	tell_end(t);
 }
 
 /* The first line of what we would say ourselves, if it is text and no part of the message. */
@@ -296,13 +142,13 @@ static void tell_send(struct teller *t, const struct hf_note *n)
 	struct hf_server_view v;
 	struct hf_writer *w;
 
-	begin_step(t, "send");
+	tell_begin(t, "send");
 	json_str(t->j, HF_F_VERDICT, to[s->to]);
 	if (s->to == HF_TO_SERVER)
 		list_name(t->engine, HF_F_SERVER, n->server, t->j);
-	w = say(t);
+	w = tell_say(t);
 	switch (s->to) {
-	case HF_TO_SERVER: hf_w_printf(w, "it is sent to %s", n->server ? name_of(t, n->server, &v) : "a server that has left the pool"); break;
+	case HF_TO_SERVER: hf_w_printf(w, "it is sent to %s", n->server ? tell_name(t, n->server, &v) : "a server that has left the pool"); break;
 	case HF_TO_RETURN:
 		hf_w_str(w, "it goes back to the return address that we signed, ");
 		hf_w_addr(w, &s->addr);
@@ -312,7 +158,7 @@ static void tell_send(struct teller *t, const struct hf_note *n)
 	case HF_TO_FLOW: hf_w_str(w, "it goes to the connection that it names"); break;
 	default: hf_w_str(w, "we answer ourselves"), say_words(t, s->base);
 	}
-	end_step(t);
+	tell_end(t);
 }
 
 static void tell_note(struct teller *t, const struct hf_note *n)
@@ -330,15 +176,15 @@ static void tell_note(struct teller *t, const struct hf_note *n)
 	case HF_ACT_DROP:
 	case HF_ACT_CLOSE: tell_reason(t, a); break;
 	case HF_ACT_MORE:
-		begin_step(t, "more");
+		tell_begin(t, "more");
 		json_uint(t->j, HF_F_OCTETS, a->need);
-		hf_w_printf(say(t), "it is not whole: at least %zu octets are wanted", a->need);
-		end_step(t);
+		hf_w_printf(tell_say(t), "it is not whole: at least %zu octets are wanted", a->need);
+		tell_end(t);
 		break;
 	default: /* HOLD */
-		begin_step(t, "hold");
-		hf_w_printf(say(t), "it is kept for %u ms", a->hold.ms);
-		end_step(t);
+		tell_begin(t, "hold");
+		hf_w_printf(tell_say(t), "it is kept for %u ms", a->hold.ms);
+		tell_end(t);
 	}
 }
 
@@ -355,7 +201,7 @@ static void tell_story(struct gateway *g, const struct hf_story *s, struct hf_by
 {
 	struct teller t = {.j = j, .engine = hf_net_engine(g->net, s->service->pool->name), .service = s->service, .message = message};
 	const struct hf_answer *a = NULL;
-	struct hf_writer *w = say(&t);
+	struct hf_writer *w = tell_say(&t);
 
 	json_open(j, JSON_ITEM, '{');
 	json_str(j, HF_F_SERVICE, s->service->name);
@@ -395,7 +241,7 @@ static enum hf_err read_asked(const struct command *c, uint8_t *octets, struct a
 		return HF_EINVAL;
 	}
 	if (c->from.n && (hf_addr_read(c->from, 40000, &out->from) != HF_OK)) {
-		hf_w_str(why, "--from wants an address such as 192.0.2.7 or 192.0.2.7:5060; got ");
+		hf_w_str(why, "--from wants an address such as 192.0.2.7 or 192.0.2.7:9; got ");
 		command_quote(why, c->from);
 		return HF_EINVAL;
 	}

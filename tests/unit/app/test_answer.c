@@ -320,7 +320,7 @@ static void explains_a_message(void **state)
 	gate_refused(&g, "explain --message f", "a message is written as hex digits, two an octet, at most 65536 octets");
 	gate_refused(&g, "explain --message fg", "a message is written as hex digits, two an octet, at most 65536 octets");
 	gate_refused(&g, "explain --service x --message ff", "no service of that name, or none with that pool; holdfastctl status lists them");
-	gate_refused(&g, "explain --from x --message ff", "--from wants an address such as 192.0.2.7 or 192.0.2.7:5060; got 'x'");
+	gate_refused(&g, "explain --from x --message ff", "--from wants an address such as 192.0.2.7 or 192.0.2.7:9; got 'x'");
 	gate_refused(&g, "explain --via x --message ff", "--via wants udp, tcp, tls, ws or wss; got 'x'");
 	gate_close(&g);
 }
