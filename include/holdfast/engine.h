@@ -185,6 +185,45 @@ struct hf_trace {
 /* As choose would answer, by the same code; nothing is made, counted or touched, and no turn is taken. O(servers). */
 void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, struct hf_trace *t, uint64_t now_ms);
 
+/* An entry as it is shown, or kept elsewhere; text, flows, why, since and seen only of tables. */
+struct hf_record {
+	uint64_t fp;
+	struct hf_bytes text;
+	uint16_t server;
+	uint32_t flows;
+	enum hf_why why;
+	unsigned flags;
+	uint64_t since_ms, seen_ms;
+	uint32_t expires_s;
+};
+
+/* ---- a copy elsewhere: one thread keeps it, beside all others ---- */
+
+/* From now on changes of entries are marked. Before any other thread asks. HF_ENOMEM: nobody can keep a copy. */
+enum hf_err hf_engine_track(struct hf_engine *e) HF_MUST_USE;
+
+struct hf_range { uint64_t from, to; }; /* fingerprints, both inclusive; of one shard */
+/* The next range, from fingerprint `from` on, in which something has changed since it was taken here. False: none. */
+bool hf_engine_changed(struct hf_engine *e, uint64_t from, struct hf_range *r);
+/* The next range of all, changed or not; for a copy of everything. False: behind the last fingerprint. */
+bool hf_engine_whole(struct hf_engine *e, uint64_t from, struct hf_range *r);
+
+#define HF_COPY_MAX 32   /* entries that are copied under one lock: a few microseconds */
+#define HF_TEXT_MAX 128  /* octets of a key's text that are kept */
+struct hf_copy {
+	unsigned n;
+	struct hf_record *r;                       /* HF_COPY_MAX of them */
+	uint8_t (*text)[HF_TEXT_MAX];              /* likewise */
+};
+/* The live entries of a range, as they are now; where they are too many, r->to becomes the end of those that were copied. */
+void hf_engine_copy(struct hf_engine *e, struct hf_range *r, struct hf_copy *c, uint64_t now_ms);
+
+/* The way back, when the members are there (hf_engine_restore) and nobody asks yet. No entry of the range stays. */
+void hf_engine_erase(struct hf_engine *e, const struct hf_range *r);
+/* The entry as it was: text, server, flags, why, expires_s, since and seen (which may lie before the clock's begin: only differences count).
+ * HF_EINVAL: no such server, or no fingerprint; HF_EFULL. */
+enum hf_err hf_engine_restore_entry(struct hf_engine *e, const struct hf_record *r, uint64_t now_ms) HF_MUST_USE;
+
 /* ---- looking (any thread; changes nothing) ---- */
 
 struct hf_where {
@@ -229,16 +268,6 @@ struct hf_engine_counts {
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c);
 
 /* The entries with text of a table, for `sessions`: calls back for each until it answers false; holds a shard's lock meanwhile. */
-struct hf_record {
-	uint64_t fp;
-	struct hf_bytes text;
-	uint16_t server;
-	uint32_t flows;
-	enum hf_why why;
-	unsigned flags;
-	uint64_t since_ms, seen_ms;
-	uint32_t expires_s;
-};
 void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf_record *r), void *arg, uint64_t now_ms);
 
 /* The owner of a slot, and the digest of the whole fill (SipHash-2-4 under the zero key of the owners' names in slot order, a NUL behind each). */

@@ -7,6 +7,7 @@
  * Control thread only; it writes owners through the ledger and knows no entry. */
 #include <stdlib.h>
 
+#include "holdfast/hash.h"
 #include "inside.h"
 
 #define TICK_SLOTS 4096   /* slots a tick looks at ... */
@@ -18,10 +19,35 @@ void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose)
 
 	if (!gain && !lose)
 		return;
+	atomic_store_explicit(&e->head->fill, 0, memory_order_release); /* before any slot changes, for who comes after a kill */
 	m->gain |= gain;
 	m->lose |= lose;
 	m->until = (e->refill ? refill_from(e) : e->visits) + e->n_slots;
 	atomic_store_explicit(&e->changing, true, memory_order_relaxed);
+}
+
+/* What a fill follows from, in any order of the members; never 0. */
+static uint64_t fill_mark(const struct hf_engine *e)
+{
+	uint64_t mark = 0;
+	struct hf_sip s;
+
+	hf_sip_init(&s, e->conf.hash_key, 1, 3);
+	hf_sip_u32(&s, (uint32_t)e->conf.method);
+	hf_sip_u32(&s, e->ground.ring_points);
+	mark = hf_sip_end(&s);
+	for (uint16_t id = 1; id <= last_id(e); id++) {
+		bool up = state_of(e, id) == HF_STATE_UP;
+
+		if (!up && !(e->method->listed && e->member[id].used))
+			continue;
+		hf_sip_init(&s, e->conf.hash_key, 1, 3);
+		hf_sip_u32(&s, up ? e->hot[id].weight : 0);
+		hf_sip_u32(&s, id); /* slots hold ids */
+		hf_sip_add(&s, hf_bytes_str(name_of(e, id)));
+		mark += hf_sip_end(&s);
+	}
+	return mark ? mark : 1;
 }
 
 static void settle(struct hf_engine *e)
@@ -36,6 +62,8 @@ static void settle(struct hf_engine *e)
 		left |= m->gain || m->lose;
 	}
 	atomic_store_explicit(&e->changing, left, memory_order_relaxed);
+	if (!left)
+		atomic_store_explicit(&e->head->fill, fill_mark(e), memory_order_release);
 }
 
 /* Lists who is up and who is gaining, for the visits up to the one at which the first queued change is done. */
@@ -179,7 +207,9 @@ enum hf_err change_fill(struct hf_engine *e)
 {
 	enum hf_err err = HF_OK;
 
-	if (e->refill)
+	if (e->kept_fill && e->kept_fill == fill_mark(e))
+		;
+	else if (e->refill)
 		refill_all(e);
 	else
 		err = fill_at_once(e);

@@ -5,7 +5,7 @@
 #include "holdfast/hash.h"
 #include "inside.h"
 
-#define REGION_MAGIC 0x4864666173743103u /* the mapping's form; another form, another number */
+#define REGION_MAGIC 0x4864666173743104u /* the mapping's form; another form, another number */
 /* A shard has at least so many (a small table is one shard): chance cannot fill one early, and few live sessions touch few pages, as each
  * shard has its own. Few enough that doubling a shard, which holds its lock, stays about a tenth of a millisecond. */
 #define SHARD_ENTRIES 20000
@@ -86,6 +86,23 @@ static void open_shards(struct hf_engine *e)
 		entries_open(&e->shard[i].t, at + (size_t)i * (homes + ENTRIES_SLACK), homes, (uint8_t)e->shard_bits, &e->head->extent[i]);
 }
 
+/* The owners that a former engine filled in, if they were all in place; else none. No exception is counted yet. */
+static void own_slots(struct hf_engine *e, uint64_t fill)
+{
+	e->kept_fill = fill;
+	for (uint32_t j = 0; j < e->n_slots; j++) {
+		uint16_t owner = fill ? SLOT_OWNER(slot_word(e, j)) : NO_OWNER;
+
+		if (owner != NO_OWNER && (!owner || owner > e->last_id || !e->member[owner].used)) { /* not what an engine left */
+			owner = NO_OWNER;
+			e->kept_fill = 0;
+		}
+		e->slot[j] = SLOT_WORD(owner, 0);
+		if (owner != NO_OWNER)
+			e->member[owner].slots++;
+	}
+}
+
 /* Readies the mapping: fresh, a former engine's, or (of another form or key) cleared. */
 static void settle_in(struct hf_engine *e, uint64_t now_ms)
 {
@@ -94,11 +111,11 @@ static void settle_in(struct hf_engine *e, uint64_t now_ms)
 
 	if (!former && e->head->form.magic)
 		memset(e->head, 0, hf_engine_need(&e->conf));
-	for (uint32_t j = 0; j < e->n_slots; j++)
-		e->slot[j] = SLOT_WORD(NO_OWNER, 0);
 	open_shards(e);
-	if (former) {
+	if (former)
 		kept_load(e);
+	own_slots(e, former ? atomic_load_explicit(&e->head->fill, memory_order_relaxed) : 0);
+	if (former) {
 		ledger_recount(e);
 		members_wake(e, now_ms);
 	}
@@ -149,6 +166,7 @@ void hf_engine_free(struct hf_engine *e)
 	free(e->shard);
 	free(e->by_id);
 	free(e->refill);
+	free((void *)e->changed);
 	free(e);
 }
 

@@ -1,6 +1,8 @@
 /* The sorted table of entries; see entries.h. It must not know loads, slots or servers. */
 #include "entries.h"
 
+#include <stdlib.h>
+
 /* Empty first, complete last, in this order: what dies in between has lost no entry, because the one that stood here has its copy already,
  * and the one that is written still stands where it came from. */
 static inline void put(struct packed *to, uint32_t hi, uint32_t lo, uint32_t rest)
@@ -61,12 +63,13 @@ static void spread(struct entries *t, uint32_t end)
 	}
 }
 
-/* Counts what stands there, one of each; false: no order, or more than there is room for behind their homes. */
-static bool takes(struct entries *t)
+/* In order and all with room behind their homes; counts them. Of two copies of an entry one goes. */
+static bool in_order(struct entries *t)
 {
 	uint64_t before = 0; /* 0 is no fingerprint */
 	uint32_t places = entries_places(t), next = 0;
 
+	t->used = 0;
 	for (uint32_t i = 0; i < places; i++) {
 		uint64_t fp = packed_fp(&t->at[i]);
 		uint32_t home = entries_home(t, fp);
@@ -86,6 +89,50 @@ static bool takes(struct entries *t)
 	return true;
 }
 
+/* A longest run of rising fingerprints is kept, all else goes: an entry whose fingerprint changed takes no neighbour with it. tail[n] is the
+ * last place of the best run of n + 1 entries so far, before[i] the place before i in the best run that ends there. */
+static bool sort_out(struct entries *t)
+{
+	uint32_t places = entries_places(t), n = 0, *tail = malloc(2 * (size_t)places * sizeof *tail), *before = tail + places, next = 0;
+
+	if (!tail)
+		return false;
+	for (uint32_t i = 0; i < places; i++) {
+		uint64_t fp = packed_fp(&t->at[i]);
+		uint32_t lo = 0, hi = n;
+
+		while (!packed_empty(&t->at[i]) && lo < hi) {
+			uint32_t mid = lo + (hi - lo) / 2;
+
+			if (packed_fp(&t->at[tail[mid]]) < fp)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (packed_empty(&t->at[i]) || !fp)
+			continue;
+		before[i] = lo ? tail[lo - 1] : UINT32_MAX;
+		tail[lo] = i;
+		n += lo == n;
+	}
+	for (uint32_t i = places, keep = n ? tail[n - 1] : UINT32_MAX; i-- > 0;)
+		if (i == keep)
+			keep = before[i];
+		else
+			clear(&t->at[i]);
+	free(tail);
+	for (uint32_t i = 0; i < places; i++) { /* nor is there room for all who say that they are at home near the end */
+		uint32_t home = entries_home(t, packed_fp(&t->at[i]));
+
+		if (packed_empty(&t->at[i]))
+			continue;
+		next = home > next ? home : next;
+		if (next++ >= places)
+			clear(&t->at[i]);
+	}
+	return in_order(t);
+}
+
 static uint32_t stage(uint32_t whole, uint32_t least) /* the fewest homes that are at least so many */
 {
 	while (whole / 2 >= least)
@@ -99,7 +146,7 @@ void entries_open(struct entries *t, struct packed *at, uint32_t whole, uint8_t 
 	extend(t, stage(whole, ENTRIES_FIRST));
 	if (*extent >= entries_homes(t) && *extent == stage(whole, *extent)) {
 		extend(t, *extent);
-		if (takes(t)) {
+		if (in_order(t) || sort_out(t)) {
 			if (!entries_sound(t))
 				spread(t, entries_places(t));
 			return;

@@ -8,7 +8,8 @@
  * touched do not come back. How many homes are in use stands beside it in the mapping (`extent`).
  *
  * An entry's copies are complete before what they copy goes (entries.c, put): a process that dies at any instruction leaves all entries in
- * order, one perhaps twice or not in its place, and entries_open makes a sound table of that.
+ * order, one perhaps twice or not in its place, and entries_open makes a sound table of that. What no process leaves (memory that changed by
+ * itself) costs the entries that are out of order, and no other.
  *
  * The table keeps order and nothing else: loads, exceptions and lives belong to its caller, who holds the shard's lock. */
 #ifndef HF_ENGINE_ENTRIES_H
@@ -132,8 +133,8 @@ static inline struct spot entries_seek(const struct entries *t, uint64_t fp)
 	return (struct spot){i, here == fp};
 }
 
-/* An empty table over memory of `whole` homes and the slack, or what a former one left there with `extent` homes: then mended, or cleared
- * where it is nothing that a table leaves. */
+/* An empty table over memory of `whole` homes and the slack, or what a former one left there with `extent` homes: then mended; what is out of
+ * order goes. An extent that no table has, or no memory to find the order: it is cleared. */
 void entries_open(struct entries *t, struct packed *at, uint32_t whole, uint8_t skip, uint32_t *extent);
 /* Twice the homes, in place; false: it has them all. Any place known before is another one after. */
 bool entries_grow(struct entries *t, uint32_t *extent);

@@ -67,6 +67,7 @@ struct region_head { /* at the start of the mapping */
 	uint32_t last_id;      /* records behind it are empty */
 	_Atomic uint32_t redo_id; /* the record of this id may be half written; redo is what it is to be */
 	struct hf_member_record redo;
+	_Atomic uint64_t fill; /* the mark (change.c) of what the slots' owners were filled for; 0: a change is under way */
 	uint32_t extent[];     /* homes in use, a shard */
 };
 
@@ -86,6 +87,8 @@ struct hf_engine {
 	unsigned shard_bits, n_shards;
 	uint32_t n_slots;
 	_Atomic uint32_t last_id;
+	_Atomic uint64_t *changed;          /* copy.c: one bit a range of fingerprints; NULL: nobody keeps a copy */
+	unsigned range_bits;
 	_Atomic uint32_t load_factor, fallback;
 	_Atomic uint32_t open_weight;       /* W: weights of servers that are up */
 	_Atomic uint32_t limited;           /* members with max_sessions */
@@ -99,6 +102,7 @@ struct hf_engine {
 
 	uint8_t pad_control[64];            /* changes (control thread) */
 	bool filled;
+	uint64_t kept_fill;                 /* the mark that a former engine left with its slots */
 	uint16_t *up, *gains;               /* ids; rebuilt by a tick */
 	unsigned n_up, n_gains;
 	uint64_t visits;                    /* of slots, since the start: the next is visits modulo n_slots */
@@ -217,6 +221,21 @@ void kept_load(struct hf_engine *e);
 
 void members_wake(struct hf_engine *e, uint64_t now_ms);
 
+/* ---- copy.c ---- */
+
+/* Something about this fingerprint's entry is another now; under its shard's lock. */
+static inline void copy_changed(struct hf_engine *e, uint64_t fp)
+{
+	uint64_t i, bit;
+
+	if (!e->changed)
+		return;
+	i = fp >> (HF_FP_BITS - e->range_bits);
+	bit = (uint64_t)1 << i % 64;
+	if (!(atomic_load_explicit(&e->changed[i / 64], memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(&e->changed[i / 64], bit, memory_order_relaxed);
+}
+
 /* ---- place.c: which server a new session goes to ---- */
 
 struct place {
@@ -267,7 +286,7 @@ void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose);
 void change_names(struct hf_engine *e);
 /* Who takes part in a fill, by name. Room for HF_SERVERS_MAX, or for last_id. */
 unsigned change_rivals(struct hf_engine *e, struct rival *r);
-/* Fills all slots at once; what was queued is done with it. */
+/* The first fill of all slots; what was queued is done with it. Slots that a former engine filled for the same members stay as they are. */
 enum hf_err change_fill(struct hf_engine *e) HF_MUST_USE;
 
 #endif

@@ -152,6 +152,7 @@ bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 		if (insert(e, s, place, x)) {
 			if (is_exception(e, x))
 				except(e, s, x->fp, 1);
+			copy_changed(e, x->fp);
 			return true;
 		}
 		if (e->conf.mode == HF_MODE_TABLE)
@@ -170,6 +171,7 @@ void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 	int done = taken != TAKEN_NOT, is;
 
 	entries_set(&s->t, place, x);
+	copy_changed(e, x->fp);
 	if (taken == TAKEN_OPEN)
 		ledger_sum(e, 1, 0);
 	if (old.server == x->server) {
@@ -192,6 +194,7 @@ void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place)
 	if (e->conf.mode == HF_MODE_TABLE)
 		records_drop(&s->records, x.fp);
 	entries_remove(&s->t, place);
+	copy_changed(e, x.fp);
 	ledger_sum(e, open_part(ledger_load(e, x.server, -counted(&x), -1), -counted(&x)), -1);
 }
 
@@ -220,14 +223,9 @@ void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
 
 static void recount_shard(struct hf_engine *e, struct shard *s)
 {
-	bool sound = true;
-
 	for (uint32_t i = 0; i < s->t.places; i++)
-		sound &= packed_server(&s->t.at[i]) <= HF_SERVERS_MAX;
-	if (!sound) { /* not what an engine left: nothing in it can be trusted */
-		memset(s->t.at, 0, s->t.places * sizeof s->t.at[0]);
-		s->t.used = 0;
-	}
+		if (packed_server(&s->t.at[i]) > HF_SERVERS_MAX)
+			entries_remove(&s->t, i--); /* not what an engine left; what moved up is next */
 	ledger_sum(e, 0, (int)s->t.used);
 	for (uint32_t i = 0; i < s->t.places; i++) {
 		struct entry x = entry_unpack(&s->t.at[i]);
@@ -235,9 +233,10 @@ static void recount_shard(struct hf_engine *e, struct shard *s)
 		if (!x.server)
 			continue;
 		ledger_load(e, x.server, counted(&x), 1); /* no server is up yet */
-		except(e, s, x.fp, 1); /* no slot has an owner yet */
+		if (is_exception(e, &x))
+			except(e, s, x.fp, 1);
 		if (x.server > last_id(e) || !e->member[x.server].used)
-			ledger_drop(e, s, i--); /* what moved up is next */
+			ledger_drop(e, s, i--);
 	}
 }
 

@@ -3,9 +3,9 @@
 #ifndef HF_ENGINE_RECORDS_H
 #define HF_ENGINE_RECORDS_H
 
-#include "holdfast/affinity.h"
+#include "holdfast/engine.h"
 
-#define RECORD_TEXT_MAX 128 /* octets of a key's text that are kept */
+#define RECORD_TEXT_MAX HF_TEXT_MAX
 
 struct record {
 	struct record *next;

@@ -15,6 +15,7 @@ set(hf_fuzz_targets
   "rdp_token hf_rdp hf_base"
   "rdp_step  hf_rdp hf_base"
   "proxy     hf_net hf_base"
+  "state_file hf_store hf_base"
 )
 
 foreach(row ${hf_fuzz_targets})
@@ -25,7 +26,7 @@ foreach(row ${hf_fuzz_targets})
   endif()
   add_executable(fuzz_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
   target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/app ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp
-                             ${CMAKE_SOURCE_DIR}/src/net)
+                             ${CMAKE_SOURCE_DIR}/src/net ${CMAKE_SOURCE_DIR}/src/store)
   target_link_libraries(fuzz_${name} PRIVATE ${words})
   if(HF_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
