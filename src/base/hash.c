@@ -15,20 +15,30 @@ static inline uint64_t get64le(const uint8_t *p)
 	return v;
 }
 
-static inline void rounds(uint64_t v[4], int n)
+/* One round, on what stands in registers. */
+#define ROUND(a, b, c, d) do { \
+	a += b; b = rotl(b, 13) ^ a; a = rotl(a, 32); \
+	c += d; d = rotl(d, 16) ^ c; \
+	a += d; d = rotl(d, 21) ^ a; \
+	c += b; b = rotl(b, 17) ^ c; c = rotl(c, 32); \
+} while (0)
+
+/* n is a constant wherever it counts: 1 to 4. */
+static inline __attribute__((always_inline)) void rounds(uint64_t v[4], int n)
 {
 	uint64_t a = v[0], b = v[1], c = v[2], d = v[3];
 
-	while (n--) {
-		a += b; b = rotl(b, 13); b ^= a; a = rotl(a, 32);
-		c += d; d = rotl(d, 16); d ^= c;
-		a += d; d = rotl(d, 21); d ^= a;
-		c += b; b = rotl(b, 17); b ^= c; c = rotl(c, 32);
-	}
+	if (n >= 4)
+		ROUND(a, b, c, d);
+	if (n >= 3)
+		ROUND(a, b, c, d);
+	if (n >= 2)
+		ROUND(a, b, c, d);
+	ROUND(a, b, c, d);
 	v[0] = a; v[1] = b; v[2] = c; v[3] = d;
 }
 
-static inline void start(uint64_t v[4], const uint8_t key[16])
+static inline __attribute__((always_inline)) void start(uint64_t v[4], const uint8_t key[16])
 {
 	uint64_t k0 = get64le(key), k1 = get64le(key + 8);
 
@@ -38,14 +48,14 @@ static inline void start(uint64_t v[4], const uint8_t key[16])
 	v[3] = k1 ^ 0x7465646279746573u;
 }
 
-static inline void word(uint64_t v[4], uint64_t m, int c)
+static inline __attribute__((always_inline)) void word(uint64_t v[4], uint64_t m, int c)
 {
 	v[3] ^= m;
 	rounds(v, c);
 	v[0] ^= m;
 }
 
-static inline uint64_t finish(uint64_t v[4], uint64_t last, int c, int d)
+static inline __attribute__((always_inline)) uint64_t finish(uint64_t v[4], uint64_t last, int c, int d)
 {
 	word(v, last, c);
 	v[2] ^= 0xff;
@@ -53,6 +63,7 @@ static inline uint64_t finish(uint64_t v[4], uint64_t last, int c, int d)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+/* Fewer than eight octets, as the low ones of a word. */
 static inline uint64_t tail_of(const uint8_t *p, size_t n)
 {
 	uint64_t t = 0;
@@ -64,16 +75,17 @@ static inline uint64_t tail_of(const uint8_t *p, size_t n)
 
 static inline __attribute__((always_inline)) uint64_t sip(const uint8_t key[16], struct hf_bytes b, int c, int d)
 {
+	const uint8_t *p = b.p, *end = b.p + (b.n & ~(size_t)7);
 	uint64_t v[4], last = (uint64_t)b.n << 56;
-	size_t i = 0, rest = b.n & 7;
+	size_t rest = b.n & 7;
 
 	start(v, key);
-	for (; b.n - i >= 8; i += 8)
-		word(v, get64le(b.p + i), c);
-	if (rest && i) /* the last eight octets hold them, on top */
-		last |= get64le(b.p + b.n - 8) >> (64 - 8 * rest);
+	for (; p != end; p += 8)
+		word(v, get64le(p), c);
+	if (rest && b.n > 8) /* the last eight octets hold them, on top */
+		last |= get64le(p + rest - 8) >> (64 - 8 * rest);
 	else if (rest)
-		last |= tail_of(b.p, rest);
+		last |= tail_of(p, rest);
 	return finish(v, last, c, d);
 }
 
