@@ -1,6 +1,6 @@
 /* The scanner: framing, the walk over the header lines, and what must hold of the whole (RFC 3261 7, 8.1.1, 16.3, 18.3).
  * It keeps nothing between calls and knows no transport but "datagram or stream". Called by the front for each parcel. */
-#include "scan_in.h"
+#include "scan_line.h"
 
 static const struct { unsigned answer; const char *tag; } faults[] = {
 	[SIP_GOOD] = {0, ""},
@@ -22,49 +22,61 @@ void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why)
 	s->msg->tag_why = faults[fault].tag;
 }
 
-/* Takes the next line; false when it could not. */
-static bool line(struct sip_scan *s, struct sip_raw_line *l)
+/* What is wrong with a line whatever stands in it. */
+static inline void any_line(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	if (!sip_raw_line_next(s->raw, s->pos, l)) {
-		sip_fault(s, SIP_BAD, "no empty line");
-		return false;
-	}
-	s->pos = l->end;
-	return true;
+	if (l->bare)
+		sip_fault(s, SIP_BAD, "CR or LF in a line");
+	if (l->end - l->at > s->limits->line)
+		sip_fault(s, SIP_TOO_LONG, "line too long");
 }
 
 enum head { HEAD_WHOLE, HEAD_LEFT /* not all was looked at: a limit */, HEAD_CUT /* the empty line is not there, or it is no SIP */ };
 
-/* All lines up to the empty one. */
-static enum head head(struct sip_scan *s)
+/* The header lines up to the empty one. */
+static enum head headers(struct sip_scan *s, uint32_t pos)
 {
 	struct sip_msg *m = s->msg;
 	struct sip_raw_line l;
 
-	if (!line(s, &l))
-		return HEAD_CUT;
-	sip_start_line(s, &l);
-	for (uint32_t n = 0;; n++) {
-		if (l.bare)
-			sip_fault(s, SIP_BAD, "CR or LF in a line");
-		if (l.end - l.at > s->limits->line)
-			sip_fault(s, SIP_TOO_LONG, "line too long");
-		m->head_end = s->pos;
-		if (m->fault == SIP_GARBAGE || !line(s, &l))
-			return HEAD_CUT;
-		if (l.end - l.at == 2)
-			break;
+	for (uint32_t n = 0; sip_line_read(s->raw, pos, &l); n++) {
+		m->head_end = pos;
+		pos = l.end;
+		if (pos - l.at == 2) {
+			m->body = pos;
+			return HEAD_WHOLE;
+		}
 		if (n == s->limits->headers) {
 			sip_fault(s, SIP_TOO_LONG, "too many headers");
 			return HEAD_LEFT;
 		}
-		if (l.id != SIP_H_NONE)
+		if (l.id != SIP_H_NONE) {
+			l.value = sip_line_value(s->raw, &l);
 			sip_header_read(s, &l);
-		else if (!l.name.n)
+		} else if (!l.name) {
 			sip_fault(s, SIP_BAD, "header name");
+		}
+		any_line(s, &l);
 	}
-	m->body = s->pos;
-	return HEAD_WHOLE;
+	m->head_end = pos;
+	sip_fault(s, SIP_BAD, "no empty line");
+	return HEAD_CUT;
+}
+
+static enum head head(struct sip_scan *s)
+{
+	struct sip_raw_line l;
+
+	if (!sip_line_any(s->raw, 0, &l)) {
+		sip_fault(s, SIP_BAD, "no empty line");
+		return HEAD_CUT;
+	}
+	sip_start_line(s, &l);
+	any_line(s, &l);
+	if (s->msg->fault != SIP_GARBAGE)
+		return headers(s, l.end);
+	s->msg->head_end = l.end;
+	return HEAD_CUT;
 }
 
 /* Joins the values of a header that stands on several lines. */
@@ -82,10 +94,11 @@ static struct hf_bytes join(struct sip_scan *s, enum sip_header id, uint32_t at,
 		}
 		w = hf_writer_on(p, total);
 	}
-	while (lines && sip_raw_line_next(s->raw, at, &l)) {
+	while (lines && sip_line_read(s->raw, at, &l)) {
 		at = l.end;
 		if (l.id != id)
 			continue;
+		l.value = sip_line_value(s->raw, &l);
 		if (!p)
 			return sip_text(s, &l, l.value);
 		if (w.n)

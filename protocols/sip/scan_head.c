@@ -1,6 +1,6 @@
 /* The headers that routing needs, one reader each in one table (RFC 3261 16.3 step 1, 20). Values that a proxy has no business
  * with are not judged. Called by scan.c for each header line, in order. */
-#include "scan_in.h"
+#include "scan_read.h"
 
 struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes value)
 {
@@ -11,38 +11,21 @@ struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struc
 	return text;
 }
 
-/* A blank or control octet. The last word overlaps the one before it. */
-static bool has_gap(struct hf_bytes b)
-{
-	for (size_t i = 0; b.n >= 8 && i < b.n; i += 8) {
-		uint64_t w = sip_word_at(b.p + (i + 8 <= b.n ? i : b.n - 8));
-
-		if (sip_below(w, ' ' + 1) | sip_equal(w, 127))
-			return true;
-	}
-	for (size_t i = 0; b.n < 8 && i < b.n; i++)
-		if (b.p[i] <= ' ' || b.p[i] == 127)
-			return true;
-	return false;
-}
-
 /* From and To: quotes and brackets must close, the address holds no blank (RFC 4475 3.1.2.6, 3.1.2.14, 3.1.2.15), one tag at most.
  * The address is not taken apart: it concerns those whom it names. */
 static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes *text, struct hf_bytes *address, struct hf_bytes *tag)
 {
-	struct hf_bytes params;
 	struct sip_cur c;
 	struct sip_one_param one;
 	enum sip_more more;
 	uint32_t n = 0;
 
 	*text = sip_text(s, l, l->value);
-	if (!sip_addr_split(l->value, address, &params) || !address->n || has_gap(*address)) {
+	if (!sip_addr_cut(sip_cur_in(s, l->value), address, &c) || !address->n || sip_seek_gap(address->p, address->p + address->n, s->raw.p) < address->p + address->n) {
 		*address = HF_NONE;
 		sip_fault(s, SIP_BAD, text == &s->msg->from ? "From" : "To");
 		return;
 	}
-	c = sip_cur_of(params);
 	while ((more = sip_param_next(&c, &one)) == SIP_ONE && n++ < s->limits->params) {
 		if (!SIP_WORD(one.name, "tag"))
 			continue;
@@ -72,13 +55,18 @@ static void to(struct sip_scan *s, const struct sip_raw_line *l)
 /* Printable octets, at most one '@'; wider than the grammar ('=' is met), but never what could split or end a value. */
 static void call_id(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	struct sip_cur c = sip_cur_of(l->value);
+	struct sip_cur c = sip_cur_in(s, l->value);
 	struct hf_bytes *id = &s->msg->call_id;
+	const uint8_t *host;
 
 	*id = l->value;
-	sip_run(&c, C_CALLID);
-	if (sip_take(&c, '@') && !sip_run(&c, C_CALLID).n)
-		sip_fault(s, SIP_BAD, "Call-ID");
+	c.p = sip_seek_no_id(c.p, c.end, c.lo);
+	if (sip_take(&c, '@')) {
+		host = c.p;
+		c.p = sip_seek_no_id(host, c.end, c.lo);
+		if (c.p == host)
+			sip_fault(s, SIP_BAD, "Call-ID");
+	}
 	if (!id->n || id->p[0] == '@' || c.p != c.end) {
 		sip_fault(s, SIP_BAD, "Call-ID");
 		*id = sip_text(s, l, l->value);
@@ -91,7 +79,7 @@ static void call_id(struct sip_scan *s, const struct sip_raw_line *l)
 static void cseq(struct sip_scan *s, const struct sip_raw_line *l)
 {
 	struct sip_msg *m = s->msg;
-	struct sip_cur c = sip_cur_of(l->value);
+	struct sip_cur c = sip_cur_in(s, l->value);
 	uint64_t v = 0;
 
 	m->cseq_value = sip_text(s, l, l->value);
@@ -136,7 +124,7 @@ static void content_length(struct sip_scan *s, const struct sip_raw_line *l)
 
 static void supported(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	struct sip_list list = sip_list_of(l->value);
+	struct sip_list list = sip_list_at(sip_cur_in(s, l->value));
 	struct hf_bytes value;
 
 	while (sip_list_next(&list, &value) == SIP_ONE)

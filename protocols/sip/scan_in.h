@@ -2,6 +2,8 @@
 #ifndef SIP_SCAN_IN_H
 #define SIP_SCAN_IN_H
 
+#include "holdfast/wide.h"
+
 #include "scan.h"
 
 /* What an octet may be (RFC 3261 25.1). */
@@ -20,9 +22,11 @@ enum {
 extern const uint16_t sip_class[256];
 static inline bool sip_is(uint8_t c, unsigned kind) { return (sip_class[c] & kind) != 0; }
 
-struct sip_cur { const uint8_t *p, *end; };
+/* Where a reader is. `lo`: from there on all octets up to `end` may be read, so that the last ones can be looked at as part of sixteen. */
+struct sip_cur { const uint8_t *p, *end, *lo; };
 
-static inline struct sip_cur sip_cur_of(struct hf_bytes b) { return (struct sip_cur){b.p, b.p ? b.p + b.n : b.p}; }
+static inline struct sip_cur sip_cur_of(struct hf_bytes b) { return (struct sip_cur){b.p, b.p ? b.p + b.n : b.p, b.p}; }
+static inline struct hf_bytes sip_cur_rest(const struct sip_cur *c) { return hf_bytes_of(c->p, (size_t)(c->end - c->p)); }
 static inline const uint8_t *sip_past_blanks(const uint8_t *p, const uint8_t *end)
 {
 	while (p < end && sip_is(*p, C_BLANK))
@@ -30,8 +34,13 @@ static inline const uint8_t *sip_past_blanks(const uint8_t *p, const uint8_t *en
 	return p;
 }
 static inline void sip_blanks(struct sip_cur *c) { c->p = sip_past_blanks(c->p, c->end); }
-/* Behind the longest run of octets of a kind. */
-const uint8_t *sip_past(const uint8_t *p, const uint8_t *end, unsigned kind);
+/* Behind the longest run of octets of a kind, one by one: for words. */
+static inline const uint8_t *sip_past(const uint8_t *p, const uint8_t *end, unsigned kind)
+{
+	while (p < end && sip_is(*p, kind))
+		p++;
+	return p;
+}
 static inline struct hf_bytes sip_run(struct sip_cur *c, unsigned kind)
 {
 	const uint8_t *from = c->p;
@@ -55,32 +64,6 @@ static inline struct hf_bytes sip_trim(struct hf_bytes b)
 		b.n--;
 	return b;
 }
-/* Eight octets as a word, the first lowest; what is done to all at once. */
-#define SIP_EACH(v) (0x0101010101010101u * (uint64_t)(v))
-#define SIP_TOP SIP_EACH(128)
-static inline uint64_t sip_word_at(const uint8_t *p)
-{
-	uint64_t w;
-
-	memcpy(&w, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	w = __builtin_bswap64(w);
-#endif
-	return w;
-}
-/* Which octet is the first whose top bit is set. The tests below may set that of one behind it by mistake, never of one before. */
-static inline unsigned sip_first(uint64_t hits) { return (unsigned)__builtin_ctzll(hits) >> 3; }
-static inline uint64_t sip_equal(uint64_t w, uint8_t c) { return ((w ^ SIP_EACH(c)) - SIP_EACH(1)) & ~(w ^ SIP_EACH(c)) & SIP_TOP; }
-static inline uint64_t sip_below(uint64_t w, uint8_t c) { return (w - SIP_EACH(c)) & ~w & SIP_TOP; } /* c at most 128 */
-/* From lo to hi, both below 128; of an octet above 127 its lower bits are judged, exactly all. */
-static inline uint64_t sip_among(uint64_t w, uint8_t lo, uint8_t hi)
-{
-	w &= SIP_EACH(127);
-	return (w + SIP_EACH(128 - lo)) & ~(w + SIP_EACH(127 - hi)) & SIP_TOP;
-}
-/* Letters small, all else as it is. */
-static inline uint64_t sip_small(uint64_t w) { return w | (w & SIP_EACH(0x40)) >> 1; }
-
 /* Equal to a word in small letters, case aside. For tokens: of them only letters differ by the bit 0x20 from these. */
 static inline bool sip_word(struct hf_bytes token, const char *lower, size_t n)
 {
@@ -92,33 +75,21 @@ static inline bool sip_word(struct hf_bytes token, const char *lower, size_t n)
 	return true;
 }
 #define SIP_WORD(token, literal) sip_word(token, "" literal, sizeof literal - 1)
-/* At a '"': moves behind the closing one. False: there is none. */
-bool sip_quoted(struct sip_cur *c);
-/* Behind the longest run of C_VALUE; like sip_past, but for long runs. */
-const uint8_t *sip_past_value(const uint8_t *p, const uint8_t *end);
-/* "[...]" or a name; then the port, when one stands there. False: neither, or a port above 65535. */
-bool sip_host(struct sip_cur *c, struct hf_bytes *host);
-bool sip_port(struct sip_cur *c, uint16_t *port);
-
-struct sip_one_param {
-	struct hf_bytes name, value; /* value.p == NULL: no '=' */
-	struct hf_bytes all;         /* from the name to the end of the value */
-};
+/* Behind a quoted string that begins at p; NULL: it does not end. */
+const uint8_t *sip_past_quoted(const uint8_t *p, const uint8_t *end, const uint8_t *lo);
 enum sip_more { SIP_END, SIP_ONE, SIP_BROKEN };
-/* The next ";name[=value]". */
-enum sip_more sip_param_next(struct sip_cur *c, struct sip_one_param *out);
 
-/* The next value of a comma list; SIP_BROKEN: a quote or bracket is not closed. `more`: a comma follows it. */
-struct sip_list { struct sip_cur cur; bool more; const uint8_t *comma; /* before the value; NULL at the first */ };
-static inline struct sip_list sip_list_of(struct hf_bytes b) { return (struct sip_list){sip_cur_of(b), true, NULL}; }
-enum sip_more sip_list_next(struct sip_list *l, struct hf_bytes *value);
+/* The same as sip_addr_split of a value that stands among others. */
+bool sip_addr_cut(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params);
 
 /* A header line as the tokenizer found it. */
 struct sip_raw_line {
 	uint32_t at, end;       /* with CRLF */
 	bool folded, bare;      /* bare: a CR or LF that is no line end */
 	uint8_t id;             /* of the header */
-	struct hf_bytes name, value; /* name.n == 0: it is no header */
+	uint32_t name;          /* octets of its name; 0: it is no header */
+	const uint8_t *colon;   /* behind it the value begins */
+	struct hf_bytes value;  /* see sip_line_value */
 };
 
 struct sip_scan {
@@ -126,7 +97,6 @@ struct sip_scan {
 	const struct sip_limits *limits;
 	struct hf_arena *arena;
 	struct sip_msg *msg;
-	uint32_t pos;
 	uint32_t seen;          /* by header id */
 	bool echo_bare;         /* a value that answers copy holds a bare CR or LF */
 	struct { uint32_t first, lines; size_t total; } route, require; /* lines to be joined at the end */
@@ -139,13 +109,9 @@ enum sip_header {
 	SIP_H_TARGET_DIALOG, SIP_H_EVENT, SIP_H_SUBSCRIPTION_STATE, SIP_H_SESSION_EXPIRES, SIP_HEADERS,
 };
 static inline uint32_t sip_bit(enum sip_header h) { return 1u << h; }
-/* at: 16 octets that may be read. NONE as well for what is no token. */
-enum sip_header sip_header_id(const uint8_t *at, size_t n);
 
 /* Notes a fault, unless one was noted before. */
 void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why);
-/* The line at pos, with its name and value when it is a header. False: no CRLF ends it. */
-bool sip_raw_line_next(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l);
 /* Methods are told apart by case (RFC 3261 7.1). */
 enum sip_method sip_method_of(struct hf_bytes m);
 void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l);
@@ -156,6 +122,9 @@ void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_end(struct sip_scan *s);
 /* The value (a part) of a line, unfolded; a full arena becomes SIP_TOO_LONG. */
 struct hf_bytes sip_text(struct sip_scan *s, const struct sip_raw_line *l, struct hf_bytes value);
+
+/* A reader of a part of the message. */
+static inline struct sip_cur sip_cur_in(const struct sip_scan *s, struct hf_bytes b) { return (struct sip_cur){b.p, b.p + b.n, s->raw.p}; }
 
 static inline struct sip_span sip_span_of(const uint8_t *base, struct hf_bytes b)
 {

@@ -1,13 +1,14 @@
 /* Route (RFC 3261 20.34) with the places to cut. Called by the scanner for each such line. Contact is not looked at: a proxy does not
  * judge it (16.3; RFC 4475 3.1.2.13). */
-#include "scan_in.h"
+#include "scan_read.h"
 
 /* It may become the Request-URI, and has no headers either (RFC 3261 19.1.1). */
 static bool route_uri(struct hf_bytes value, struct sip_uri *out)
 {
-	struct hf_bytes uri, params;
+	struct hf_bytes uri;
+	struct sip_cur params;
 
-	return sip_addr_split(value, &uri, &params) && sip_uri_read(uri, out) && !((out->sip || out->sips) && out->headers.n);
+	return sip_addr_cut(sip_cur_of(value), &uri, &params) && sip_uri_read(uri, out) && !((out->sip || out->sips) && out->headers.n);
 }
 
 /* Keeps one value; prev is the value before it on the same line, whose cut now ends where this one begins. */
@@ -39,7 +40,7 @@ static void route_keep(struct sip_scan *s, const struct sip_raw_line *l, struct 
 
 void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	struct sip_list list = sip_list_of(l->value);
+	struct sip_list list = sip_list_at(sip_cur_in(s, l->value));
 	struct hf_bytes value;
 	enum sip_more more;
 	const uint8_t *comma = NULL;

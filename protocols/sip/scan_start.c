@@ -1,6 +1,6 @@
 /* The start line (RFC 3261 7.1, 7.2, 25.1): what is no SIP at all, what is another version, what is malformed. Knows no header.
  * Called by scan.c once a message. */
-#include "scan_in.h"
+#include "scan_read.h"
 
 enum sip_method sip_method_of(struct hf_bytes m)
 {
@@ -81,6 +81,24 @@ static void no_version(struct sip_scan *s, struct hf_bytes last)
 	sip_fault(s, ours ? SIP_BAD : SIP_GARBAGE, "no SIP-Version");
 }
 
+/* As nearly all are: a token, a blank, octets without one, " SIP/2.0". */
+static bool usual_request(struct sip_scan *s, struct hf_bytes t)
+{
+	static const char version[] = " SIP/2.0";
+	struct sip_msg *m = s->msg;
+	const uint8_t *end = t.p + t.n, *uri = sip_past(t.p, end, C_TOKEN), *last;
+
+	if (uri == end || *uri != ' ' || end - uri < (ptrdiff_t)sizeof version)
+		return false;
+	m->method = hf_bytes_of(t.p, (size_t)(uri - t.p));
+	last = sip_seek_blank(++uri, end, s->raw.p);
+	if (last == uri || end - last != sizeof version - 1 || memcmp(last, version, sizeof version - 1) != 0)
+		return false;
+	m->method_id = sip_method_of(m->method);
+	request_uri(s, hf_bytes_of(uri, (size_t)(last - uri)));
+	return true;
+}
+
 /* "INVITE sip:user@host SIP/2.0", with single blanks (RFC 4475 3.1.2.8 to 3.1.2.10). */
 static void request_line(struct sip_scan *s, struct hf_bytes t)
 {
@@ -120,9 +138,9 @@ void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l)
 	s->msg->start_end = s->msg->via_at = l->end;
 	if (l->folded) /* the first part is judged, the fold is a fault (RFC 3261 25.1: no LWS there) */
 		t.n = (size_t)((const uint8_t *)memchr(t.p, '\n', t.n) - t.p) - 1;
-	if (hf_bytes_istarts(t, HF_LIT("SIP/")))
+	if (t.n >= 4 && t.p[3] == '/' && hf_bytes_istarts(t, HF_LIT("SIP/")))
 		status_line(s, t);
-	else
+	else if (!usual_request(s, t))
 		request_line(s, t);
 	if (l->folded)
 		sip_fault(s, SIP_BAD, "folded start line");

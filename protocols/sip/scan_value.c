@@ -1,6 +1,6 @@
 /* How values are read: tokens, quotes, parameters, comma lists, folds (RFC 3261 7.3.1, 25.1).
  * Must not know which header a value belongs to. Called by the scanner's other files and, for lists and folds, by the front. */
-#include "scan_in.h"
+#include "scan_read.h"
 
 #define V C_VALUE
 #define T (C_TOKEN | C_CALLID | V)
@@ -33,127 +33,14 @@ const uint16_t sip_class[256] = {
 #undef Q
 #undef V16
 
-const uint8_t *sip_past(const uint8_t *p, const uint8_t *end, unsigned kind)
+const uint8_t *sip_past_quoted(const uint8_t *p, const uint8_t *end, const uint8_t *lo)
 {
-	for (; end - p >= 4; p += 4) {
-		if (!sip_is(p[0], kind))
-			return p;
-		if (!sip_is(p[1], kind))
+	for (p++; (p = sip_seek_quote(p, end, lo)) < end; p += 2)
+		if (*p == '"')
 			return p + 1;
-		if (!sip_is(p[2], kind))
-			return p + 2;
-		if (!sip_is(p[3], kind))
-			return p + 3;
-	}
-	while (p < end && sip_is(*p, kind))
-		p++;
-	return p;
-}
-
-const uint8_t *sip_past_value(const uint8_t *p, const uint8_t *end)
-{
-	while (end - p >= 8) {
-		uint64_t w = sip_word_at(p), stop = sip_below(w, ',' + 1) | sip_among(w, ';', '<'); /* and a few that are none */
-
-		if (!stop) {
-			p += 8;
-			continue;
-		}
-		p += sip_first(stop);
-		if (!sip_is(*p, C_VALUE))
-			return p;
-		p++;
-	}
-	while (p < end && sip_is(*p, C_VALUE))
-		p++;
-	return p;
-}
-
-bool sip_quoted(struct sip_cur *c)
-{
-	for (c->p++; c->p < c->end; c->p++) {
-		if (*c->p == '"') {
-			c->p++;
-			return true;
-		}
-		if (*c->p == '\\' && ++c->p == c->end)
+		else if (end - p < 2)
 			break;
-	}
-	return false;
-}
-
-bool sip_host(struct sip_cur *c, struct hf_bytes *host)
-{
-	const uint8_t *from = c->p;
-
-	if (from == c->end || *from != '[') {
-		*host = sip_run(c, C_HOST);
-		return host->n > 0;
-	}
-	c->p++;
-	if (sip_run(c, C_IP6).n < 2 || !sip_take(c, ']'))
-		return false;
-	*host = hf_bytes_of(from, (size_t)(c->p - from));
-	return true;
-}
-
-bool sip_port(struct sip_cur *c, uint16_t *port)
-{
-	const uint8_t *p = sip_past_blanks(c->p, c->end), *from;
-	uint32_t v = 0;
-
-	if (p == c->end || *p != ':')
-		return true;
-	p = from = sip_past_blanks(p + 1, c->end);
-	for (; p < c->end && sip_is(*p, C_DIGIT); p++) {
-		v = v * 10 + (uint32_t)(*p - '0');
-		if (v > 65535)
-			return false;
-	}
-	if (p == from)
-		return false;
-	*port = (uint16_t)v;
-	c->p = p;
-	return true;
-}
-
-/* The value behind '=': a quoted string, or all up to what may follow a parameter. NULL: a quote is not closed. */
-static const uint8_t *past_value(const uint8_t *from, const uint8_t *end)
-{
-	struct sip_cur c = {from, end};
-
-	if (from == end || *from != '"')
-		return sip_past_value(from, end);
-	return sip_quoted(&c) ? c.p : NULL;
-}
-
-enum sip_more sip_param_next(struct sip_cur *c, struct sip_one_param *out)
-{
-	const uint8_t *end = c->end, *p = sip_past_blanks(c->p, end), *name, *eq;
-
-	c->p = p;
-	if (p == end)
-		return SIP_END;
-	if (*p != ';')
-		return SIP_BROKEN;
-	name = p = sip_past_blanks(p + 1, end);
-	while (p < end && sip_is(*p, C_TOKEN))
-		p++;
-	if (p == name)
-		return SIP_BROKEN;
-	out->name = hf_bytes_of(name, (size_t)(p - name));
-	out->value = HF_NONE;
-	eq = sip_past_blanks(p, end);
-	if (eq < end && *eq == '=') {
-		eq = sip_past_blanks(eq + 1, end);
-		p = past_value(eq, end);
-		if (!p)
-			return SIP_BROKEN;
-		out->value = hf_bytes_of(eq, (size_t)(p - eq));
-	}
-	out->all = hf_bytes_of(name, (size_t)(p - name));
-	c->p = p;
-	return SIP_ONE;
+	return NULL;
 }
 
 struct hf_bytes sip_param(struct hf_bytes params, struct hf_bytes name)
@@ -167,79 +54,70 @@ struct hf_bytes sip_param(struct hf_bytes params, struct hf_bytes name)
 	return HF_NONE;
 }
 
-enum sip_more sip_list_next(struct sip_list *l, struct hf_bytes *value)
+bool sip_past_listed(struct sip_cur *c)
 {
-	struct sip_cur *c = &l->cur;
-	const uint8_t *from = c->p;
-
-	if (!l->more)
-		return SIP_END;
-	l->more = false;
-	if (c->p < c->end && !memchr(from, ',', (size_t)(c->end - from)))
-		c->p = c->end; /* most values stand alone; whether its quotes close is then seen by whoever takes it apart */
-	while (c->p < c->end) {
-		if (!sip_is(*c->p, C_STOP)) {
+	while ((c->p = sip_seek_address(c->p, c->end, c->lo)) < c->end && *c->p != ',') {
+		if (*c->p == ';') {
 			c->p++;
-		} else if (*c->p == ',') {
-			l->more = true;
-			break;
 		} else if (*c->p == '"') {
-			if (!sip_quoted(c))
-				return SIP_BROKEN;
+			if (!(c->p = sip_past_quoted(c->p, c->end, c->lo)))
+				return false;
+		} else if ((c->p = sip_seek_close(c->p, c->end, c->lo)) == c->end) {
+			return false;
 		} else {
-			const uint8_t *close = memchr(c->p, '>', (size_t)(c->end - c->p));
-
-			if (!close)
-				return SIP_BROKEN;
-			c->p = close + 1;
+			c->p++;
 		}
 	}
-	*value = sip_trim(hf_bytes_of(from, (size_t)(c->p - from)));
-	if (l->more)
-		c->p++;
-	return SIP_ONE;
+	return true;
 }
 
 bool sip_value_next(struct hf_bytes *list, struct hf_bytes *value)
 {
-	struct sip_list l = sip_list_of(*list);
+	struct sip_list l = sip_list_at(sip_cur_of(*list));
 
 	if (!list->p || sip_list_next(&l, value) != SIP_ONE)
 		return false;
-	*list = l.more ? hf_bytes_of(l.cur.p, (size_t)(l.cur.end - l.cur.p)) : HF_NONE;
+	*list = l.more ? sip_cur_rest(&l.cur) : HF_NONE;
 	return true;
 }
 
 /* "<...>" and what follows. */
-static bool bracketed(struct sip_cur c, struct hf_bytes *uri, struct hf_bytes *params)
+static bool bracketed(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params)
 {
-	const uint8_t *close = memchr(c.p, '>', (size_t)(c.end - c.p));
+	const uint8_t *close = sip_seek_close(c.p, c.end, c.lo);
 
-	if (!close)
+	if (close == c.end)
 		return false;
 	*uri = hf_bytes_of(c.p + 1, (size_t)(close - c.p - 1));
-	*params = hf_bytes_of(close + 1, (size_t)(c.end - close - 1));
+	*params = (struct sip_cur){close + 1, c.end, c.lo};
 	return true;
+}
+
+bool sip_addr_cut(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params)
+{
+	const uint8_t *from = c.p;
+	bool quoted = false;
+
+	while ((c.p = sip_seek_address(c.p, c.end, c.lo)) < c.end && *c.p != ';') {
+		if (*c.p == '<')
+			return bracketed(c, uri, params);
+		if (*c.p == ',' || quoted || !(c.p = sip_past_quoted(c.p, c.end, c.lo)))
+			return false;
+		quoted = true;
+	}
+	*uri = sip_trim(hf_bytes_of(from, (size_t)(c.p - from)));
+	*params = c;
+	return !quoted;
 }
 
 bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes *params)
 {
-	struct sip_cur c = sip_cur_of(value);
-	bool quoted = false;
+	struct sip_cur rest;
 
-	for (; c.p < c.end && *c.p != ';'; c.p++) {
-		if (!sip_is(*c.p, C_STOP))
-			continue;
-		if (*c.p == '<')
-			return bracketed(c, uri, params);
-		if (*c.p == ',' || quoted || !sip_quoted(&c))
-			return false;
-		quoted = true;
-		c.p--;
-	}
-	*uri = sip_trim(hf_bytes_of(value.p, (size_t)(c.p - value.p)));
-	*params = hf_bytes_of(c.p, (size_t)(c.end - c.p));
-	return !quoted;
+	if (!sip_addr_cut(sip_cur_of(value), uri, &rest))
+		return false;
+	*params = sip_cur_rest(&rest);
+	return true;
 }
 
 struct hf_bytes sip_unfold(struct hf_bytes value, struct hf_arena *arena)

@@ -1,6 +1,6 @@
 /* Via (RFC 3261 20.42, 25.1; RFC 3581; RFC 5118 4.5): the two topmost values are taken apart, the others counted, for what lies
  * below does not concern us (RFC 4475 3.1.1.10). Called by the scanner for each Via line, and by the front for one value. */
-#include "scan_in.h"
+#include "scan_read.h"
 
 /* "SIP / 2.0 / UDP", blanks and folds around the slashes (RFC 4475 3.1.1.1). The version is judged last, so that a message
  * of another one can still be answered. */
@@ -8,7 +8,13 @@ static bool protocol(struct sip_cur *c, struct sip_via *v, bool *ours)
 {
 	struct hf_bytes name, version;
 
-	if (c->end - c->p > 8 && memcmp(c->p, "SIP/2.0/", 8) == 0) { /* as nearly all of them write it */
+	if (c->end - c->p > 12 && memcmp(c->p, "SIP/2.0/UDP ", 12) == 0) { /* as nearly all of them write it */
+		*ours = true;
+		v->transport = hf_bytes_of(c->p + 8, 3);
+		c->p += 11;
+		return true;
+	}
+	if (c->end - c->p > 8 && memcmp(c->p, "SIP/2.0/", 8) == 0) {
 		*ours = true;
 		c->p += 8;
 		sip_blanks(c);
@@ -46,11 +52,11 @@ static bool sent_by(struct sip_cur *c, struct sip_via *v)
 /* Takes the blanks out of sent_by. False: no room for the copy. */
 static bool closed_up(struct sip_via *v, struct hf_arena *arena)
 {
-	struct sip_cur c = {v->sent_by.p + v->host.n, v->sent_by.p + v->sent_by.n};
+	struct sip_cur c = {v->sent_by.p + v->host.n, v->sent_by.p + v->sent_by.n, v->sent_by.p};
 	struct hf_bytes digits;
 	uint8_t *to;
 
-	if (!sip_is(c.p < c.end ? *c.p : 0, C_BLANK) && !(c.end - c.p > 1 && sip_is(c.p[1], C_BLANK)))
+	if (c.end - c.p < 2 || (*c.p == ':' && !sip_is(c.p[1], C_BLANK)))
 		return true;
 	while (!sip_is(*c.p, C_DIGIT))
 		c.p++;
@@ -99,7 +105,7 @@ static bool via_param(struct sip_via *v, const struct sip_one_param *one, const 
 static enum sip_fault via_read(struct hf_bytes value, bool folded, bool host_only, const uint8_t *base, uint32_t max_params, struct hf_arena *arena,
 	struct sip_via *v)
 {
-	struct sip_cur c = sip_cur_of(value);
+	struct sip_cur c = {value.p, value.p + value.n, base};
 	struct sip_one_param one;
 	enum sip_more more;
 	bool ours = false;
@@ -160,7 +166,7 @@ static void keep(struct sip_scan *s, struct hf_bytes value, bool folded)
 void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l)
 {
 	struct sip_msg *m = s->msg;
-	struct sip_list list = sip_list_of(l->value);
+	struct sip_list list = sip_list_at(sip_cur_in(s, l->value));
 	struct hf_bytes value;
 	enum sip_more more;
 	bool first = m->n_vias == 0;

@@ -1,6 +1,6 @@
 /* URIs taken apart (RFC 3261 19.1, 25.1; RFC 3966) and the canonical address of record. Must not know headers.
  * Called by the scanner and by the front. */
-#include "scan_in.h"
+#include "scan_read.h"
 
 static void uri_param(struct sip_uri *u, struct hf_bytes one)
 {
@@ -37,22 +37,20 @@ static bool uri_tail(struct sip_uri *u, struct hf_bytes rest)
 	return true;
 }
 
-/* "user[:password]@host[:port]...". The user part may hold ';' and '?' (RFC 4475 3.1.1.2), so the '@' at `at` was looked for first. */
-static bool sip_tail(struct sip_uri *u, struct hf_bytes rest, size_t at)
+/* "user[:password]@host[:port]...". The user part may hold ';' and '?' (RFC 4475 3.1.1.2), so the '@' is looked for first. */
+static bool sip_tail(struct sip_uri *u, struct sip_cur c)
 {
-	struct sip_cur c;
+	const uint8_t *at = sip_seek_at(c.p, c.end, c.lo);
 
-	if (at < rest.n) {
-		u->user = hf_bytes_sub(rest, 0, at);
-		rest = hf_bytes_sub(rest, at + 1, rest.n);
-		if (at == 0)
+	if (at < c.end) {
+		u->user = hf_bytes_of(c.p, (size_t)(at - c.p));
+		c.p = at + 1;
+		if (!u->user.n)
 			return false;
 	}
-	c = sip_cur_of(rest);
 	if (!sip_host(&c, &u->host) || !sip_port(&c, &u->port))
 		return false;
-	rest = hf_bytes_of(c.p, (size_t)(c.end - c.p));
-	return rest.n == 0 || uri_tail(u, rest);
+	return c.p == c.end || uri_tail(u, sip_cur_rest(&c));
 }
 
 /* The scheme and its ':'. */
@@ -73,21 +71,6 @@ static bool scheme(struct sip_cur *c, struct sip_uri *u)
 	return u->scheme.n && sip_is(u->scheme.p[0], C_ALPHA) && sip_take(c, ':') && c->p < c->end;
 }
 
-/* An octet that stands in no URI. */
-static bool has_foreign(struct hf_bytes b)
-{
-	for (size_t i = 0; b.n >= 8 && i < b.n; i += 8) {
-		uint64_t w = sip_word_at(b.p + (i + 8 <= b.n ? i : b.n - 8)); /* the last one overlaps */
-
-		if (sip_below(w, ' ' + 1) | sip_equal(w, '"') | sip_equal(w, '<') | sip_equal(w, '>') | sip_equal(w, 127))
-			return true;
-	}
-	for (size_t i = 0; b.n < 8 && i < b.n; i++)
-		if (sip_is(b.p[i], C_NO_URI))
-			return true;
-	return false;
-}
-
 bool sip_uri_read(struct hf_bytes text, struct sip_uri *out)
 {
 	struct sip_cur c = sip_cur_of(text);
@@ -97,11 +80,11 @@ bool sip_uri_read(struct hf_bytes text, struct sip_uri *out)
 	out->text = text;
 	if (!scheme(&c, out))
 		return false;
-	rest = hf_bytes_of(c.p, (size_t)(c.end - c.p));
-	if (has_foreign(rest))
+	if (sip_seek_no_uri(c.p, c.end, c.lo) < c.end)
 		return false;
 	if (out->sip || out->sips)
-		return sip_tail(out, rest, hf_bytes_find(rest, '@'));
+		return sip_tail(out, c);
+	rest = sip_cur_rest(&c);
 	if (!SIP_WORD(out->scheme, "tel"))
 		return true; /* opaque: whoever serves the scheme knows its form */
 	out->user = hf_bytes_sub(rest, 0, hf_bytes_find(rest, ';'));
