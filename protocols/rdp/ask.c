@@ -14,7 +14,7 @@ static void keys_again(struct hf_ctx *ctx, const struct hf_event *ev, struct rdp
 	size_t need;
 
 	HF_BUG_ON(x224_read(ev->bytes, &r, &need) != 0);
-	rdp_keys_of(ctx, &r, &ev->source, k);
+	rdp_keys_of(ctx, &r, ev, k);
 }
 
 static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_keys *k, bool again, struct hf_acts *acts)
@@ -34,7 +34,9 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 			q->refs[1] = k->leg;
 		}
 	}
-	if (k->by_token || !k->main.fp)
+	if (k->by_id && !q->refs[0].fp && !again)
+		q->refs[0] = k->correlation;
+	if (k->by_token || k->by_id || !k->main.fp)
 		return; /* whose entry it is shows only in the answer */
 	f->counted = true;
 	f->asked_fp = k->main.fp;
@@ -59,8 +61,10 @@ void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		flow_close(acts, bad == X224_WAIT ? HF_R_CLIENT_CLOSED : bad);
 		return;
 	}
-	rdp_keys_of(ctx, &r, &ev->source, &k);
-	f->linger_s = flow_linger_s(ctx);
+	rdp_keys_of(ctx, &r, ev, &k);
+	f->brief = k.main.fp && k.main.fp == k.correlation.fp;
+	f->id_fp = f->brief ? 0 : k.correlation.fp;
+	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
 	f->leg_fp = k.by_token ? 0 : k.leg.fp;
 	flow_count(acts, k.facts[0]);
@@ -76,12 +80,12 @@ static bool belongs(enum hf_why why)
 	return why == HF_WHY_BOND || why == HF_WHY_ENTRY || why == HF_WHY_TOKEN || why == HF_WHY_DIALOG;
 }
 
-/* A flow with a token is remembered by the token when that decided, else by what decided instead. A handle's second leg is not
- * counted: the user's bond, which led to the same host, is. */
-static void remember_token(const struct rdp_keys *k, const struct hf_chosen *c, struct rdp_flow *f, struct hf_acts *acts)
+/* A flow with a token is remembered by the token when that decided, else by what decided instead; one with an id likewise. A handle's
+ * second leg is not counted: the user's bond, which led to the same host, is. */
+static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, struct rdp_flow *f, struct hf_acts *acts)
 {
-	bool taken = c->why == HF_WHY_TOKEN || c->why == HF_WHY_DIALOG;
-	struct hf_key key = taken ? k->token : k->main;
+	bool taken = c->why == HF_WHY_TOKEN || c->why == HF_WHY_DIALOG, by_id = taken && !k->by_token;
+	struct hf_key key = by_id ? k->correlation : taken ? k->token : k->main;
 	struct hf_act *a;
 
 	if (f->entry_fp)
@@ -89,7 +93,12 @@ static void remember_token(const struct rdp_keys *k, const struct hf_chosen *c, 
 	else if (k->hint.family && !taken)
 		flow_count(acts, RDP_R_TOKEN_OUTSIDE);
 	f->entry_fp = key.fp;
-	f->counted = !taken || k->hint.family;
+	f->counted = !taken || by_id || k->hint.family;
+	f->brief |= by_id;
+	if (f->brief) {
+		f->linger_s = LEG_S;
+		f->id_fp = 0; /* it is no second name then */
+	}
 	if (!key.fp)
 		return;
 	a = flow_learn(acts, key, HF_LIFE_OPEN, f);
@@ -121,8 +130,8 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 	f->server = ev->chosen->server;
 	f->down_since_ms = ev->chosen->down_ms ? ctx->now_ms - ev->chosen->down_ms : 0;
 	keys_again(ctx, ev, &k);
-	if (k.by_token) {
-		remember_token(&k, ev->chosen, f, acts);
+	if (k.by_token || k.by_id) {
+		remember_named(&k, ev->chosen, f, acts);
 	} else {
 		f->found |= ev->chosen->known && !f->entry_fp;
 		f->entry_fp = f->asked_fp;

@@ -48,9 +48,11 @@ unsigned flow_flags(const struct rdp_flow *f)
 	return HF_BOND | (f->counted ? HF_COUNTED : 0) | (f->known ? 0 : HF_TENTATIVE);
 }
 
-uint32_t flow_linger_s(const struct hf_ctx *ctx)
+uint32_t flow_linger_s(const struct hf_ctx *ctx, const struct rdp_flow *f)
 {
 	const struct rdp_conf *conf = ctx->conf;
 
+	if (f->brief)
+		return LEG_S;
 	return ctx->hash_mode ? HASH_MODE_S : (uint32_t)(conf->linger / 1000);
 }

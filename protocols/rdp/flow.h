@@ -13,6 +13,7 @@ struct rdp_flow {
 	uint64_t asked_fp;    /* the key that was asked for with an entry; 0 = none */
 	uint64_t entry_fp;    /* the entry that counts this flow as live; 0 = none */
 	uint64_t alias_fp;    /* the source, as a second name of a user's bond; 0 = none yet */
+	uint64_t id_fp;       /* the connection's id, as another name of it; 0 = none */
 	uint64_t leg_fp;      /* what a later leg of a redirect finds this flow by */
 	uint32_t server, linger_s, sent;
 	uint8_t phase;
@@ -23,6 +24,7 @@ struct rdp_flow {
 	bool moved;     /* it was bound and had to leave */
 	bool counted;   /* its entry is */
 	bool by_user, confirmed;
+	bool brief;     /* its entry's key is a connection's id, which is of no use once that is over */
 };
 _Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");
 
@@ -32,7 +34,8 @@ void flow_refuse(struct hf_acts *acts, unsigned reason);
 void flow_count(struct hf_acts *acts, unsigned reason); /* a fact; 0 is none */
 struct hf_act *flow_learn(struct hf_acts *acts, struct hf_key key, enum hf_life life, const struct rdp_flow *f);
 unsigned flow_flags(const struct rdp_flow *f);          /* of its entry */
-uint32_t flow_linger_s(const struct hf_ctx *ctx);
+uint32_t flow_linger_s(const struct hf_ctx *ctx, const struct rdp_flow *f);
+#define LEG_S 10u /* a second leg of a redirect follows the first within seconds */
 static inline struct hf_key flow_key(uint64_t fp) { return (struct hf_key){.fp = fp}; }
 
 /* ask.c: until a host has taken the connection */

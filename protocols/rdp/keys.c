@@ -1,7 +1,8 @@
 /* From the lines of a request to keys; see keys.h. Knows nothing of flows and answers.
  *
- * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `source` an address; `token` a token, a blank,
- * the source address (a token is only worth something where it was issued to); `leg` an address. */
+ * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `source` an address or its network; `token` a token, a
+ * blank, the source address (a token is only worth something where it was issued to); `leg` an address; `correlation` 32 hex digits;
+ * `source-port` address and port; `destination` an address of ours. */
 #include "keys.h"
 
 #include "reasons.h"
@@ -29,13 +30,7 @@ static struct hf_key key_of(const struct hf_ctx *ctx, const char *kind, struct h
 	return k;
 }
 
-static void w_source(struct hf_writer *w, const struct hf_addr *source)
-{
-	struct hf_addr a = *source;
-
-	hf_addr_unmap(&a);
-	hf_w_ip(w, &a, false);
-}
+#define WHOLE ((struct hf_prefix){32, 128})
 
 /* `octets`, a blank and the source; or the source alone. */
 static struct hf_key key_with_source(const struct hf_ctx *ctx, const char *kind, struct hf_bytes octets, const struct hf_addr *source)
@@ -46,9 +41,35 @@ static struct hf_key key_with_source(const struct hf_ctx *ctx, const char *kind,
 	hf_w_bytes(&w, octets);
 	if (octets.n)
 		hf_w_u8(&w, ' ');
-	w_source(&w, source);
+	hf_w_net(&w, source, WHOLE);
 	HF_BUG_ON(w.full); /* a request's variable part and an address always fit */
 	return key_of(ctx, kind, hf_writer_view(&w), SIZE_MAX);
+}
+
+/* A key of one address, its network, or with its port. */
+static struct hf_key key_of_addr(const struct hf_ctx *ctx, enum rdp_evidence e, const struct hf_addr *addr)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	uint8_t text[ADDR_TEXT + sizeof "[]:65535"];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+	struct hf_addr a = *addr;
+
+	hf_addr_unmap(&a);
+	if (e == RDP_BY_SOURCE_PORT)
+		hf_w_addr(&w, &a);
+	else
+		hf_w_net(&w, &a, e == RDP_BY_SOURCE ? conf->key.source : WHOLE);
+	HF_BUG_ON(w.full);
+	return key_of(ctx, (const char *)rdp_evidence_name(e).p, hf_writer_view(&w), SIZE_MAX);
+}
+
+static struct hf_key key_of_id(const struct hf_ctx *ctx, struct hf_bytes id)
+{
+	uint8_t text[2 * X224_ID];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+
+	hf_w_hex(&w, id);
+	return id.n ? key_of(ctx, "correlation", hf_writer_view(&w), SIZE_MAX) : (struct hf_key){0};
 }
 
 static struct hf_key name_key(const struct hf_ctx *ctx, struct hf_bytes name)
@@ -89,29 +110,50 @@ static void by_token(const struct hf_ctx *ctx, const struct x224_request *r, con
 		k->leg = key_with_source(ctx, "leg", HF_NONE, source);
 }
 
-void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k)
+/* What the chain says of one kind of evidence. An id is looked up and leads where its connection was; it is the key itself only when there
+ * is no other, for it never comes again. */
+static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k)
+{
+	switch (e) {
+	case RDP_BY_TOKEN:
+		if (r->has_token)
+			by_token(ctx, r, &ev->source, k);
+		break;
+	case RDP_BY_USER: /* a token replaces the cookie: what stands beside one is not believed */
+		if (r->has_cookie && !k->by_token)
+			by_user(ctx, r, &ev->source, k);
+		break;
+	case RDP_BY_CORRELATION:
+		k->by_id = k->correlation.fp != 0;
+		break;
+	case RDP_BY_SOURCE:
+		k->main = k->source;
+		break;
+	case RDP_BY_SOURCE_PORT:
+	case RDP_BY_DESTINATION:
+		k->main = key_of_addr(ctx, e, e == RDP_BY_DESTINATION ? &ev->local : &ev->source);
+		break;
+	case RDP_EVIDENCES:
+		break;
+	}
+}
+
+void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k)
 {
 	const struct rdp_conf *conf = ctx->conf;
 
 	memset(k, 0, sizeof *k);
 	if (rdp_chain_has(&conf->key, RDP_BY_SOURCE))
-		k->source = key_with_source(ctx, "source", HF_NONE, source);
+		k->source = key_of_addr(ctx, RDP_BY_SOURCE, &ev->source);
+	if (rdp_chain_has(&conf->key, RDP_BY_CORRELATION))
+		k->correlation = key_of_id(ctx, r->correlation);
 	for (unsigned i = 0; i < conf->key.n && !k->main.fp; i++)
-		switch (conf->key.kind[i]) {
-		case RDP_BY_TOKEN:
-			if (r->has_token)
-				by_token(ctx, r, source, k);
-			break;
-		case RDP_BY_USER: /* a token replaces the cookie: what stands beside one is not believed */
-			if (r->has_cookie && !k->by_token)
-				by_user(ctx, r, source, k);
-			break;
-		case RDP_BY_SOURCE:
-			k->main = k->source;
-			break;
-		}
+		by_evidence(ctx, (enum rdp_evidence)conf->key.kind[i], r, ev, k);
+	if (!k->main.fp)
+		k->main = k->correlation;
+	k->by_id &= k->main.fp != k->correlation.fp;
 	if (!k->by_token && !k->leg.fp && rdp_chain_has(&conf->key, RDP_BY_TOKEN))
-		k->leg = key_with_source(ctx, "leg", HF_NONE, source);
+		k->leg = key_with_source(ctx, "leg", HF_NONE, &ev->source);
 }
 
 /* ---- what an operator means ---- */
@@ -119,35 +161,72 @@ void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const s
 /* The kind before the first colon, if it is one; taken off *text. */
 static struct hf_bytes kind_of(struct hf_bytes *text)
 {
-	static const char *const kinds[] = {"user", "weak", "source", "token"};
 	size_t n = hf_bytes_find(*text, ':');
+	struct hf_bytes word = hf_bytes_sub(*text, 0, n), found = HF_NONE;
 
-	for (unsigned i = 0; n < text->n && i < sizeof kinds / sizeof kinds[0]; i++)
-		if (hf_bytes_ieq(hf_bytes_sub(*text, 0, n), hf_bytes_str(kinds[i]))) {
-			*text = hf_bytes_sub(*text, n + 1, text->n);
-			return hf_bytes_str(kinds[i]);
-		}
-	return HF_NONE;
+	if (n == text->n)
+		return HF_NONE;
+	if (hf_bytes_ieq(word, HF_LIT("weak")))
+		found = HF_LIT("weak");
+	for (unsigned e = 0; e < RDP_EVIDENCES; e++)
+		if (hf_bytes_ieq(word, rdp_evidence_name((enum rdp_evidence)e)))
+			found = rdp_evidence_name((enum rdp_evidence)e);
+	if (found.n)
+		*text = hf_bytes_sub(*text, n + 1, text->n);
+	return found;
 }
 
-/* Without a kind it is what the service tells its users by: a token is never typed bare. */
+/* Without a kind it is what the service tells its users by, else its first address or id: a token is never typed bare. */
 static struct hf_bytes first_kind(const struct rdp_chain *c)
 {
-	return rdp_chain_has(c, RDP_BY_USER) ? HF_LIT("user") : HF_LIT("source");
+	unsigned i = 0;
+
+	if (rdp_chain_has(c, RDP_BY_USER))
+		return rdp_evidence_name(RDP_BY_USER);
+	while (i < c->n && c->kind[i] == RDP_BY_TOKEN)
+		i++;
+	return rdp_evidence_name(i < c->n ? (enum rdp_evidence)c->kind[i] : RDP_BY_SOURCE);
 }
 
-static enum hf_err read_source(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
+static enum hf_err read_user(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
 {
-	struct hf_addr a;
+	uint8_t buf[USER_MAX];
+	struct hf_bytes name = user_canonical(text, buf);
 
-	if (hf_addr_read_ip(text, &a) != HF_OK)
+	if (text.n > USER_MAX || name.n == 0)
 		return HF_EINVAL;
-	*out = key_with_source(ctx, "source", HF_NONE, &a);
+	*out = name_key(ctx, name);
+	return HF_OK;
+}
+
+/* An address, with a port for that kind; a network is written as tables show it. */
+static enum hf_err read_addr(const struct hf_ctx *ctx, enum rdp_evidence e, struct hf_bytes text, struct hf_key *out)
+{
+	size_t slash = e == RDP_BY_SOURCE ? hf_bytes_find(text, '/') : text.n;
+	struct hf_bytes bits = hf_bytes_sub(text, slash + 1, text.n);
+	struct hf_addr a;
+	uint64_t v;
+
+	if (hf_addr_read(hf_bytes_sub(text, 0, slash), 0, &a) != HF_OK || (a.port != 0) != (e == RDP_BY_SOURCE_PORT))
+		return HF_EINVAL;
+	if (slash < text.n && hf_read_uint(bits, 128, &v) != HF_OK)
+		return HF_EINVAL;
+	*out = key_of_addr(ctx, e, &a);
+	return HF_OK;
+}
+
+static enum hf_err read_id(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
+{
+	uint8_t id[X224_ID];
+
+	if (hf_read_hex(text, id, sizeof id) != HF_OK)
+		return HF_EINVAL;
+	*out = key_of_id(ctx, hf_bytes_of(id, sizeof id));
 	return HF_OK;
 }
 
 /* The last word is the source that the rest is joined with. */
-static enum hf_err read_joined(const struct hf_ctx *ctx, const char *kind, struct hf_bytes text, struct hf_key *out)
+static enum hf_err read_joined(const struct hf_ctx *ctx, bool weak, struct hf_bytes text, struct hf_key *out)
 {
 	uint8_t buf[USER_MAX];
 	struct hf_addr a;
@@ -158,31 +237,29 @@ static enum hf_err read_joined(const struct hf_ctx *ctx, const char *kind, struc
 	if (n < 2 || n - 1 > USER_MAX || hf_addr_read_ip(hf_bytes_sub(text, n, text.n), &a) != HF_OK)
 		return HF_EINVAL;
 	text = hf_bytes_sub(text, 0, n - 1);
-	if (strcmp(kind, "weak") == 0) {
+	if (weak) {
 		for (size_t i = 0; i < text.n; i++)
 			buf[i] = hf_lower(text.p[i]);
 		text = hf_bytes_of(buf, text.n);
 	}
-	*out = key_with_source(ctx, kind, text, &a);
+	*out = key_with_source(ctx, weak ? "weak" : "token", text, &a);
 	return HF_OK;
 }
 
 enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
 {
+	static const enum rdp_evidence addresses[] = {RDP_BY_SOURCE, RDP_BY_SOURCE_PORT, RDP_BY_DESTINATION};
 	const struct rdp_conf *conf = ctx->conf;
 	struct hf_bytes kind = kind_of(&text);
-	uint8_t buf[USER_MAX];
-	struct hf_bytes name;
 
 	if (kind.n == 0)
 		kind = first_kind(&conf->key);
-	if (hf_bytes_eq(kind, HF_LIT("source")))
-		return read_source(ctx, text, out);
-	if (!hf_bytes_eq(kind, HF_LIT("user")))
-		return read_joined(ctx, hf_bytes_eq(kind, HF_LIT("weak")) ? "weak" : "token", text, out);
-	name = user_canonical(text, buf);
-	if (text.n > USER_MAX || name.n == 0)
-		return HF_EINVAL;
-	*out = name_key(ctx, name);
-	return HF_OK;
+	for (unsigned i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
+		if (hf_bytes_eq(kind, rdp_evidence_name(addresses[i])))
+			return read_addr(ctx, addresses[i], text, out);
+	if (hf_bytes_eq(kind, rdp_evidence_name(RDP_BY_USER)))
+		return read_user(ctx, text, out);
+	if (hf_bytes_eq(kind, rdp_evidence_name(RDP_BY_CORRELATION)))
+		return read_id(ctx, text, out);
+	return read_joined(ctx, hf_bytes_eq(kind, HF_LIT("weak")), text, out);
 }

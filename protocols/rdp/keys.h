@@ -9,9 +9,11 @@
 
 /* What of a request is of use, by the chain. fp 0: there is none. Texts are in the arena and empty when it was full. */
 struct rdp_keys {
-	struct hf_key main;    /* what decides after the token: the user or the source */
+	struct hf_key main;    /* what decides after the token: the user, the source or the like */
 	bool by_user;          /* main is a user */
 	struct hf_key source;  /* whatever main is; fp 0 when the chain does not use it */
+	struct hf_key correlation; /* the connection's id; as source */
+	bool by_id;            /* the id comes before main: where it is known, it decides */
 	bool by_token;         /* the token comes first */
 	struct hf_addr hint;   /* of an address token */
 	struct hf_key token;   /* an address or number token, with the source that showed it */
@@ -19,7 +21,7 @@ struct rdp_keys {
 	unsigned facts[2];     /* reasons to be counted, 0 = none */
 };
 
-void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k);
+void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k);
 
 /* hf_front.key_read */
 enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);

@@ -3,7 +3,9 @@
 
 #include <stddef.h>
 
-static const char *const evidence_words[RDP_EVIDENCES] = {"token", "user", "source"};
+#include "holdfast/nearest.h"
+
+static const char *const evidence_words[RDP_EVIDENCES] = {"token", "user", "correlation", "source", "source-port", "destination"};
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e)
 {
@@ -13,15 +15,7 @@ bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e)
 	return false;
 }
 
-bool rdp_evidence_read(struct hf_bytes word, enum rdp_evidence *out)
-{
-	for (unsigned i = 0; i < RDP_EVIDENCES; i++)
-		if (hf_bytes_ieq(word, hf_bytes_str(evidence_words[i]))) {
-			*out = (enum rdp_evidence)i;
-			return true;
-		}
-	return false;
-}
+struct hf_bytes rdp_evidence_name(enum rdp_evidence e) { return hf_bytes_str(evidence_words[e]); }
 
 /* The next word of *b, taken off it. */
 static struct hf_bytes word(struct hf_bytes *b)
@@ -35,23 +29,56 @@ static struct hf_bytes word(struct hf_bytes *b)
 	return hf_bytes_sub(t, 0, n);
 }
 
+static enum hf_err refuse(struct hf_bytes w, const char *what, struct hf_writer *why)
+{
+	hf_w_str(why, "'");
+	hf_w_escaped(why, hf_bytes_sub(w, 0, 64));
+	hf_w_printf(why, "': %s", what);
+	return HF_EINVAL;
+}
+
+static enum hf_err unknown(struct hf_bytes w, struct hf_bytes name, struct hf_writer *why)
+{
+	struct hf_nearest near = {.wanted = name};
+
+	for (unsigned i = 0; i < RDP_EVIDENCES; i++)
+		hf_nearest_add(&near, rdp_evidence_name((enum rdp_evidence)i));
+	(void)refuse(w, "there is no such key; nearest: ", why);
+	hf_w_nearest(why, &near);
+	return HF_EINVAL;
+}
+
+/* One kind; `source` may have a prefix behind it. */
+static enum hf_err read_kind(struct hf_bytes w, struct rdp_chain *c, struct hf_writer *why)
+{
+	size_t slash = hf_bytes_find(w, '/');
+	struct hf_bytes name = hf_bytes_sub(w, 0, slash), rest = hf_bytes_sub(w, slash, w.n);
+	unsigned e = 0;
+
+	while (e < RDP_EVIDENCES && !hf_bytes_ieq(name, rdp_evidence_name((enum rdp_evidence)e)))
+		e++;
+	if (e == RDP_EVIDENCES)
+		return unknown(w, name, why);
+	if (rdp_chain_has(c, (enum rdp_evidence)e))
+		return refuse(w, "each key stands at most once", why);
+	if (rest.n && e != RDP_BY_SOURCE)
+		return refuse(w, "only source may have a prefix", why);
+	if (e == RDP_BY_SOURCE && !hf_prefix_read(rest, &c->source))
+		return refuse(w, HF_PREFIX_WANT, why);
+	c->kind[c->n++] = (uint8_t)e;
+	return HF_OK;
+}
+
 static enum hf_err read_chain(struct hf_bytes text, void *field, struct hf_writer *why)
 {
-	struct rdp_chain c = {0};
+	struct rdp_chain c = {.source = {32, 128}};
 	struct hf_bytes w;
-	enum rdp_evidence e;
 
-	while ((w = word(&text)).n) {
-		if (!rdp_evidence_read(w, &e) || rdp_chain_has(&c, e)) {
-			hf_w_str(why, "'");
-			hf_w_escaped(why, w);
-			hf_w_str(why, "' is not one of token, user, source, each at most once");
+	while ((w = word(&text)).n)
+		if (read_kind(w, &c, why) != HF_OK)
 			return HF_EINVAL;
-		}
-		c.kind[c.n++] = (uint8_t)e;
-	}
 	if (c.n == 0) {
-		hf_w_str(why, "names no key; one or more of token, user, source");
+		hf_w_str(why, "names no key, e.g. token user source");
 		return HF_EINVAL;
 	}
 	*(struct rdp_chain *)field = c;
@@ -103,7 +130,8 @@ static const char *const match_words[] = {"nine", "full", NULL};
 
 const struct hf_option rdp_options[RDP_OPTIONS] = {
 	{.name = "key", .type = HF_OPT_CUSTOM, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "", .dflt = "token user source",
-	 .help = "What a desktop is told by: the first of these that a request has decides. source is the client's address.",
+	 .help = "What a desktop is told by: the first of token, user, correlation (the id of a connection), source (the client's address; source/24, "
+		 "source/64, source/24/64: its network), source-port and destination (our address) that a request has decides.",
 	 .offset = offsetof(struct rdp_conf, key), .read = read_chain},
 	{.name = "user-match", .type = HF_OPT_CHOICE, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "", .dflt = "nine",
 	 .help = "How much of a user name is compared: nine characters, since Microsoft clients cut it there, or all of it.",

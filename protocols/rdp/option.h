@@ -2,11 +2,13 @@
 #ifndef HOLDFAST_RDP_OPTION_H
 #define HOLDFAST_RDP_OPTION_H
 
+#include "holdfast/addr.h"
 #include "holdfast/option.h"
 
-enum rdp_evidence { RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE, RDP_EVIDENCES };
+enum rdp_evidence { RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_CORRELATION, RDP_BY_SOURCE, RDP_BY_SOURCE_PORT, RDP_BY_DESTINATION, RDP_EVIDENCES };
 struct rdp_chain {
 	uint8_t n, kind[RDP_EVIDENCES]; /* enum rdp_evidence, in order, each at most once */
+	struct hf_prefix source;        /* so much of the client's address counts */
 };
 
 enum { RDP_MATCH_NINE, RDP_MATCH_FULL };
@@ -25,6 +27,7 @@ struct rdp_conf {
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);
-bool rdp_evidence_read(struct hf_bytes word, enum rdp_evidence *out) HF_MUST_USE;
+/* The word for a kind. */
+struct hf_bytes rdp_evidence_name(enum rdp_evidence e);
 
 #endif

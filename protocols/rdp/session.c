@@ -6,8 +6,6 @@
 #include "reasons.h"
 #include "x224.h"
 
-#define LEG_S 10u /* a second leg of a redirect follows the first within seconds */
-
 static void relay(struct rdp_flow *f, uint32_t mark, struct hf_acts *acts)
 {
 	struct hf_act *a = hf_act(acts, HF_ACT_RELAY);
@@ -28,7 +26,7 @@ static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_
 
 	if (!f->by_user || !f->entry_fp)
 		return;
-	rdp_keys_of(ctx, &none, &ev->source, &k);
+	rdp_keys_of(ctx, &none, ev, &k);
 	if (!k.source.fp)
 		return;
 	f->alias_fp = k.source.fp;
@@ -37,6 +35,20 @@ static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;
 	a->learn.move = f->moved;
+}
+
+/* The connection's id leads to the same host as long as it lives, and a moment longer. */
+static void open_id(struct rdp_flow *f, struct hf_acts *acts)
+{
+	struct hf_act *a;
+
+	if (!f->id_fp)
+		return;
+	a = flow_learn(acts, flow_key(f->id_fp), HF_LIFE_OPEN, f);
+	a->learn.server = f->server;
+	a->learn.life_s = LEG_S;
+	a->learn.why = HF_WHY_BOND;
+	a->learn.move = true;
 }
 
 /* Whatever the host says goes on as it came; only a Confirm makes a session of it. */
@@ -56,10 +68,12 @@ void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 		return;
 	}
 	f->confirmed = r == X224_REPLY_CONFIRM;
-	if (f->confirmed)
+	if (f->confirmed) {
 		open_alias(ctx, ev, acts);
-	else
+		open_id(f, acts);
+	} else {
 		flow_count(acts, r == X224_REPLY_NEG_FAILURE ? RDP_R_NEG_FAILURE : RDP_R_NO_CONFIRM);
+	}
 	relay(f, f->confirmed ? (uint32_t)conf->firm_after : 0, acts);
 }
 
@@ -87,11 +101,13 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 
 	(void)ev;
 	if (ctx->conf)
-		f->linger_s = flow_linger_s(ctx); /* a desktop is open for days; a reload may have changed it */
+		f->linger_s = flow_linger_s(ctx, f); /* a desktop is open for days; a reload may have changed it */
 	if (f->entry_fp)
 		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
+	if (f->id_fp && f->confirmed)
+		flow_learn(acts, flow_key(f->id_fp), HF_LIFE_CLOSE, f)->learn.life_s = LEG_S;
 	if (!f->leg_fp || !f->confirmed)
 		return;
 	a = flow_learn(acts, flow_key(f->leg_fp), HF_LIFE_START, f);

@@ -12,7 +12,7 @@ const uint8_t x224_refusal[11] = {3, 0, 0, 11, 6, 0x80, 0, 0, 0, 0, 0};
 const uint8_t x224_probe[19] = {3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 0x0b, 0, 0, 0};
 
 enum { TPKT_VERSION = 3, CODE_CR = 0xe0, CODE_CC = 0xd0, TYPE_NEG_REQ = 1, TYPE_NEG_FAILURE = 3, TYPE_CORRELATION = 6 };
-enum { NEG_LEN = 8, CORRELATION_LEN = 36, ID_LEN = 16 };
+enum { NEG_LEN = 8, CORRELATION_LEN = 36 };
 
 /* Stream_StaticInit returns nothing in WinPR 2 and the stream in WinPR 3; it wants a pointer it could write by, and is not used so. */
 static void stream_on(wStream *s, struct hf_bytes b)
@@ -166,12 +166,12 @@ static unsigned correlation(wStream *s, struct x224_request *r)
 	Stream_Read_UINT8(s, type);
 	Stream_Seek_UINT8(s); /* flags: none is defined, unknown ones are the host's affair */
 	Stream_Read_UINT16(s, len);
-	r->correlation = hf_bytes_of(Stream_Pointer(s), ID_LEN);
+	r->correlation = hf_bytes_of(Stream_Pointer(s), X224_ID);
 	Stream_Seek(s, CORRELATION_LEN - 4);
 	if (type != TYPE_CORRELATION || len != CORRELATION_LEN)
 		return RDP_R_CORRELATION;
 	/* What the document bars from an id, so that readers which search for CR are not led astray. */
-	return r->correlation.p[0] == 0 || r->correlation.p[0] == 0xf4 || hf_bytes_find(r->correlation, '\r') < ID_LEN ? RDP_R_CORRELATION : 0;
+	return r->correlation.p[0] == 0 || r->correlation.p[0] == 0xf4 || hf_bytes_find(r->correlation, '\r') < X224_ID ? RDP_R_CORRELATION : 0;
 }
 
 static unsigned variable_part(struct hf_bytes b, struct x224_request *r)

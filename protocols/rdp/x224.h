@@ -5,6 +5,7 @@
 #include "holdfast/bytes.h"
 
 #define X224_MIN 11u    /* TPKT header 4, length indicator, code, two references, class */
+#define X224_ID 16u     /* of a correlation id */
 #define X224_MAX 259u   /* the length indicator ends at 254 (255 is reserved, X.224 13.2.1) and leaves 5 octets out */
 
 enum { X224_NEG_CORRELATION = 0x08 }; /* negotiation flag: a correlation block follows */

@@ -201,6 +201,13 @@ static struct flow play(uint8_t options, struct hf_bytes client, struct hf_bytes
 	return f;
 }
 
+static const struct rdp_chain chains[4] = {
+	{3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}, {32, 128}},
+	{4, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_CORRELATION, RDP_BY_SOURCE}, {24, 64}},
+	{2, {RDP_BY_USER, RDP_BY_CORRELATION}, {32, 128}},
+	{2, {RDP_BY_CORRELATION, RDP_BY_SOURCE_PORT}, {32, 128}},
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hf_bytes all = hf_bytes_of(data + 4, size > 4 ? size - 4 : 0);
@@ -211,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	client = hf_bytes_sub(all, 0, hf_get16(data + 2));
 	host = hf_bytes_sub(all, client.n, all.n);
-	conf = (struct rdp_conf){.key = {3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}}, .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab"), .linger = 86400000,
+	conf = (struct rdp_conf){.key = chains[data[0] >> 2 & 3], .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab"), .linger = 86400000,
 				 .on_down = data[0] & 2 ? 60000 : 0, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
 	for (unsigned how = 0; how < 3; how++)
 		f[how] = play(data[0], client, host, (enum how)how, data[1]);

@@ -68,17 +68,26 @@ static void typed(const struct hf_key *k)
 
 static void keys(struct hf_bytes text, bool as_token, const struct hf_addr *source)
 {
-	struct x224_request r = {.has_cookie = !as_token, .has_token = as_token, .cookie = as_token ? HF_NONE : text, .token = as_token ? text : HF_NONE};
+	struct x224_request r = {.has_cookie = !as_token, .has_token = as_token, .cookie = as_token ? HF_NONE : text, .token = as_token ? text : HF_NONE,
+				  .correlation = HF_LIT("0123456789abcdef")};
 	struct rdp_keys k;
 
 	hf_arena_init(&arena, memory, sizeof memory);
-	rdp_keys_of(&ctx, &r, source, &k);
+	rdp_keys_of(&ctx, &r, &(struct hf_event){.source = *source, .local = *source}, &k);
 	MUST(!k.by_user || k.main.fp);
 	typed(&k.main);
 	typed(&k.source);
+	typed(&k.correlation);
 	typed(&k.token);
 	MUST(!k.hint.family || k.token.fp);
 }
+
+static const struct rdp_chain chains[4] = {
+	{3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}, {32, 128}},
+	{4, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_CORRELATION, RDP_BY_SOURCE}, {24, 64}},
+	{3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE_PORT}, {32, 128}},
+	{2, {RDP_BY_CORRELATION, RDP_BY_DESTINATION}, {32, 128}},
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -89,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	conf = (struct rdp_conf){.key = {3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}}, .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab")};
+	conf = (struct rdp_conf){.key = chains[data[0] >> 2 & 3], .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab")};
 	token(text);
 	user(text);
 	hf_arena_init(&arena, memory, sizeof memory);

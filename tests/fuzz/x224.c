@@ -18,10 +18,10 @@ static struct hf_ctx ctx = {.site = &site, .conf = &conf, .arena = &arena, .flow
 
 static void set_options(uint8_t how)
 {
-	conf = (struct rdp_conf){.key = {3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}}, .user_match = how & 1, .own_domains = HF_LIT("contoso, lab"),
+	conf = (struct rdp_conf){.key = {3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}, {32, 128}}, .user_match = how & 1, .own_domains = HF_LIT("contoso, lab"),
 	                         .linger = 86400000, .on_down = how & 2 ? 60000 : 0, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
 	if (how & 4)
-		conf.key = (struct rdp_chain){2, {RDP_BY_USER, RDP_BY_TOKEN, 0}};
+		conf.key = (struct rdp_chain){3, {RDP_BY_USER, RDP_BY_TOKEN, RDP_BY_CORRELATION}, {32, 128}};
 	hf_arena_init(&arena, memory, how & 8 ? 64 : sizeof memory);
 	memset(flow, 0, sizeof flow);
 }

@@ -146,6 +146,7 @@ KIT_UNUSED static struct kit *kit_new(void)
 KIT_UNUSED static void kit_step(struct kit *k, struct hf_event ev)
 {
 	ev.source = k->source;
+	ev.local = k->listener.addr;
 	ev.listener = &k->listener;
 	hf_arena_reset(&k->arena);
 	hf_rdp_front.step(&k->ctx, &ev, &k->acts);
