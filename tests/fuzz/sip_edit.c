@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FROM_CLIENT, FROM_MEMBER, FROM_SERVERS, NO_SERVER };
-enum { TO_TCP = 16, SMALL = 32 };
+enum { TO_TCP = 16, SMALL = 32, BY_USER = 64, BY_OTHERS = 128 };
 #define SIGNED "198.51.100.7"
 
 static uint8_t text[1 << 17];
@@ -143,6 +143,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2 || size > 8192)
 		return 0;
 	bench_init(&b, data[0] & SMALL);
+	if (data[0] & (BY_USER | BY_OTHERS))
+		MUST(sip_keys_read(hf_bytes_str(data[0] & BY_USER ? "user source/24/64" : "header:Subject uri-param:lr token:3:4 domain"), &b.conf.key, NULL) == HF_OK);
 	ev = event(data[0]);
 	ev.bytes = dress(hf_bytes_of(data + 1, size - 1), &tokens);
 	if (!ev.bytes.n)
