@@ -48,14 +48,22 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Answers to a probe that mean a server is well; 503 means busy, all others that it is not (408 comes from a proxy between)."},
 };
 
+/* Keys that many share: in front they decide alone. */
+static const struct { enum sip_key_kind kind; const char *text; } herds[] = {
+	{SIP_KEY_SOURCE, "key = source: all phones behind one address share one server"},
+	{SIP_KEY_SOURCE_DESTINATION, "key = source-destination: all phones behind one address share one server"},
+	{SIP_KEY_DESTINATION, "key = destination: all that comes to one address of this gateway shares one server"},
+};
+
 enum hf_err sip_options_check(void *conf, const struct hf_says *says)
 {
 	struct sip_conf *c = conf;
 
 	c->limits = (struct sip_limits){.message = (uint32_t)c->max_message, .headers = (uint32_t)c->max_headers, .line = (uint32_t)c->max_header,
 					.call_id = (uint32_t)c->max_call_id, .params = (uint32_t)c->max_params};
-	if (c->key.n && c->key.key[0].kind == SIP_KEY_SOURCE)
-		says->say(says->arg, false, "key", "key = source: all phones behind one address share one server");
+	for (unsigned i = 0; i < sizeof herds / sizeof *herds; i++)
+		if (c->key.n && c->key.key[0].kind == herds[i].kind)
+			says->say(says->arg, false, "key", herds[i].text);
 	for (unsigned i = 0; i + 1 < c->key.n; i++)
 		if (c->key.key[i].kind == SIP_KEY_CALL_ID)
 			says->say(says->arg, false, "key", "every message has a call-id: what stands behind it in key is never used");

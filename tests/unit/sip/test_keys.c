@@ -59,7 +59,8 @@ static void warn(void *arg, bool error, const char *option, const char *text) { 
 
 static void warnings(void **state)
 {
-	static const struct { const char *key; unsigned n; } rows[] = {{"call-id", 0}, {"user call-id", 0}, {"call-id user", 1}, {"source", 1}, {"user source", 0}, {"source call-id user", 2}};
+	static const struct { const char *key; unsigned n; } rows[] = {{"call-id", 0}, {"user call-id", 0}, {"call-id user", 1}, {"source", 1}, {"user source", 0}, {"source call-id user", 2}, {"destination", 1}, {"source-destination", 1},
+		{"user destination", 0}};
 	static const struct hf_says says = {warn, NULL};
 
 	(void)state;
