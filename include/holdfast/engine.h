@@ -267,8 +267,42 @@ struct hf_engine_counts {
 };
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c);
 
-/* The entries with text of a table, for `sessions`: calls back for each until it answers false; holds a shard's lock meanwhile. */
+/* Calls back for each live entry, in the order of fingerprints, until it answers false. One that is there all the while is shown once; one that
+ * comes or goes meanwhile, perhaps. No lock is held during the call, which may ask the engine anything; r lives until it returns. O(entries). */
 void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf_record *r), void *arg, uint64_t now_ms);
+
+/* ---- foreseeing: what a change of the pool would do, by a twin that it is done to ---- */
+
+/* Octets of memory for a twin of e with room for `more` entries than e has now. Control thread. O(1). */
+size_t hf_engine_twin_need(struct hf_engine *e, uint32_t more);
+/* A pool of its own with the members, marks, weights and slots of e, settled, and without an entry. mem: zeroed, of twin_need octets, 64-aligned;
+ * free it behind hf_engine_free. It belongs to the thread that its caller gives it to. NULL: no memory. Control thread of e. O(slots + servers). */
+struct hf_engine *hf_engine_twin(struct hf_engine *e, void *mem, uint32_t more, uint64_t now_ms) HF_MUST_USE;
+
+struct hf_change {
+	enum { HF_CHANGE_ADD, HF_CHANGE_REMOVE, HF_CHANGE_DRAIN, HF_CHANGE_UNDRAIN, HF_CHANGE_WEIGHT } kind;
+	struct hf_bytes name;
+	uint32_t weight;           /* ADD, WEIGHT: 0..256 */
+};
+struct hf_foreseen {           /* of a server, by id */
+	uint32_t slots[2];         /* before and after the change */
+	uint32_t sessions[2];      /* counted: now, and when `arrivals` new ones have come and as many old ones have gone */
+};
+struct hf_foresight {
+	uint32_t slots, slots_moved;
+	uint32_t slots_astray;     /* moved between two servers, neither of which was changed */
+	uint64_t entries;          /* that live now */
+	uint64_t moved;            /* of them, whose next message would go to another server than before the change */
+	uint64_t exceptions[2];    /* before and after */
+	uint64_t arrivals, spilled; /* new sessions that were started to see where they go; of them, away from a full owner */
+	uint16_t last_id;
+	struct hf_foreseen *server; /* HF_SERVERS_MAX + 1, zeroed, by its caller */
+};
+/* Fills the twin with the entries that `e` has now, does the change to it and asks it by hf_engine_choose, for each entry before and after, and for
+ * new sessions. Nothing of e is changed. go_on is asked every few thousand steps, false ends it (HF_ECLOSED). HF_ENOENT: no such server;
+ * HF_EEXIST: there is one of that name; HF_EFULL; HF_ENOMEM. The thread that has the twin, any for e. O(entries + arrivals): about 2 us each. */
+enum hf_err hf_engine_foresee(struct hf_engine *twin, struct hf_engine *e, const struct hf_change *c, uint64_t arrivals, bool (*go_on)(void *arg), void *arg,
+			      struct hf_foresight *out, uint64_t now_ms) HF_MUST_USE;
 
 /* The owner of a slot, and the digest of the whole fill (SipHash-2-4 under the zero key of the owners' names in slot order, a NUL behind each). */
 uint16_t hf_engine_owner(const struct hf_engine *e, uint32_t slot);

@@ -38,38 +38,69 @@ void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint6
 	w->runner_up = next.server;
 }
 
-static void show(const struct hf_engine *e, const struct shard *s, const struct entry *x, struct hf_record *out, uint64_t now_ms)
+#define PAGE 64 /* entries that are read under one lock: a few microseconds */
+
+struct page {
+	unsigned n;
+	uint64_t next; /* fingerprint to go on from */
+	struct hf_record r[PAGE];
+	uint8_t text[PAGE][RECORD_TEXT_MAX];
+};
+
+static void show(const struct hf_engine *e, const struct shard *s, const struct entry *x, struct page *p, uint64_t now_ms)
 {
 	const struct record *r = record_of(e, s, x->fp);
+	struct hf_record *out = &p->r[p->n];
 
 	*out = (struct hf_record){.fp = x->fp, .server = x->server, .flags = x->flags, .expires_s = seconds_left(x, now_ms)};
-	if (!r)
-		return;
-	out->text = hf_bytes_of(r->text, r->text_n);
-	out->flows = r->flows;
-	out->why = (enum hf_why)r->why;
-	out->since_ms = r->since_ms;
-	out->seen_ms = r->seen_ms;
+	if (r) {
+		memcpy(p->text[p->n], r->text, r->text_n);
+		out->text = hf_bytes_of(p->text[p->n], r->text_n);
+		out->flows = r->flows;
+		out->why = (enum hf_why)r->why;
+		out->since_ms = r->since_ms;
+		out->seen_ms = r->seen_ms;
+	}
+	p->n++;
+}
+
+/* The next entries of a shard. False: it has no more behind them. */
+static bool turn_page(struct hf_engine *e, struct shard *s, struct page *p, uint64_t now_ms)
+{
+	bool more;
+	uint32_t at;
+
+	p->n = 0;
+	spin_lock(&s->lock);
+	at = s->t.used ? entries_seek(&s->t, p->next).place : UINT32_MAX;
+	for (; at < s->t.places && p->n < PAGE; at++) {
+		struct entry x = entry_unpack(&s->t.at[at]);
+
+		if (!x.server)
+			continue;
+		p->next = x.fp + 1;
+		if (!ledger_over(e, s, &x, now_ms))
+			show(e, s, &x, p, now_ms);
+	}
+	more = at < s->t.places;
+	spin_unlock(&s->lock);
+	return more;
 }
 
 void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf_record *r), void *arg, uint64_t now_ms)
 {
-	bool more = true;
+	struct page p;
 
-	for (unsigned i = 0; i < e->n_shards && more; i++) {
-		struct shard *s = &e->shard[i];
+	for (uint64_t i = 0; i < e->n_shards; i++) {
+		bool more = true;
 
-		spin_lock(&s->lock);
-		for (uint32_t at = 0; s->t.used && at < s->t.places && more; at++) {
-			struct entry x = entry_unpack(&s->t.at[at]);
-			struct hf_record r;
-
-			if (!x.server || ledger_over(e, s, &x, now_ms))
-				continue;
-			show(e, s, &x, &r, now_ms);
-			more = each(arg, &r);
+		p.next = i << (HF_FP_BITS - e->shard_bits);
+		while (more) {
+			more = turn_page(e, &e->shard[i], &p, now_ms);
+			for (unsigned k = 0; k < p.n; k++)
+				if (!each(arg, &p.r[k]))
+					return;
 		}
-		spin_unlock(&s->lock);
 	}
 }
 
