@@ -25,8 +25,6 @@ static struct hf_act *learn(struct sip_step *s, const struct hf_key *key, enum h
 
 /* ---- what a registrar grants ---- */
 
-static uint32_t least(uint64_t v) { return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX; }
-
 /* A Contact's own time, else the message's (RFC 3261 10.2.4). */
 static uint32_t contact_s(const struct sip_msg *m, struct hf_bytes value)
 {
@@ -34,12 +32,10 @@ static uint32_t contact_s(const struct sip_msg *m, struct hf_bytes value)
 	uint64_t v;
 	enum hf_err e;
 
-	if (!sip_addr_split(value, &uri, &params))
-		return 0;
-	text = sip_param(params, HF_LIT("expires"));
+	text = sip_addr_split(value, &uri, &params) ? sip_param(params, HF_LIT("expires")) : HF_NONE;
 	e = text.n ? hf_read_uint(text, UINT32_MAX, &v) : HF_EINVAL;
 	if (e != HF_EINVAL)
-		return e == HF_OK ? least(v) : UINT32_MAX;
+		return e == HF_OK ? (uint32_t)v : UINT32_MAX;
 	return m->has_expires ? m->expires : USUAL_S;
 }
 

@@ -66,6 +66,7 @@ static void b145_granted_expiry(void **state)
 	bound("200 OK", "Contact: sip:bob@192.0.2.51;expires=45" CRLF, 77);
 	bound("200 OK", "Contact: <sip:bob@192.0.2.51>" CRLF, 3632);
 	bound("200 OK", "Expires: 60" CRLF, 92);
+	bound("200 OK", "Contact: <sip:bob@192.0.2.51;expires=5" CRLF "Expires: 60" CRLF, 92); /* not of the form, and registered all the same */
 	bound("200 OK", "Contact: <sip:bob@192.0.2.51>;expires=99999999999" CRLF, 86400);
 
 	answered("REGISTER", "200 OK", ""); /* nobody is registered any more */
