@@ -26,6 +26,8 @@ struct hf_conf_server {
 	unsigned line;
 };
 
+enum { HF_CONF_DRAIN_KEEPS, HF_CONF_DRAIN_MOVES }; /* drain_bound */
+
 struct hf_conf_pool {
 	char name[64];
 	const struct hf_front *front; /* of the services that use it; NULL: none does */
@@ -37,6 +39,10 @@ struct hf_conf_pool {
 	uint64_t slots;               /* bits */
 	uint64_t ring_points;
 	uint64_t max_entries;
+	uint64_t on_down;             /* ms that what is bound to a server holds after it went down; 0 = move */
+	uint64_t drain_bound;         /* keep, move */
+	uint64_t drain_deadline;      /* ms, 0 = off */
+	uint64_t removed_expiry;      /* ms, 0 = off */
 	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
 	uint64_t dial_timeout;

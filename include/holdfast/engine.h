@@ -43,6 +43,14 @@ void hf_engine_free(struct hf_engine *e);
 /* Load factor and fallback may change at run time; all else is fixed at new. */
 void hf_engine_tune(struct hf_engine *e, uint32_t load_factor_milli, enum hf_fallback fallback);
 
+/* What becomes of who is bound to a server that goes, and of the server. May change at any time (control thread); all zero at new. */
+struct hf_rules {
+	uint64_t on_down_ms;       /* a binding holds for so long after its server went down; 0: it does not */
+	bool drain_moves;          /* one without a live flow does not hold while its server drains */
+	uint64_t drain_deadline_ms, removed_expiry_ms; /* a drain, or a removed server, ends in OFF after so long; 0: never */
+};
+void hf_engine_rule(struct hf_engine *e, const struct hf_rules *r);
+
 /* ---- the pool (control thread) ---- */
 
 struct hf_member_conf {
@@ -62,9 +70,10 @@ void hf_engine_enact(struct hf_engine *e, const struct hf_member_conf *m, unsign
 /* Both, when nobody must know of the ids in between. */
 enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids, uint64_t now_ms) HF_MUST_USE;
 
-/* Marks, each set or cleared on its own; the state follows: OFF, then DOWN, then DRAIN (also weight 0 and removed), else UP.
- * They outlive the process with the mapping, as do weights. */
-enum hf_mark { HF_MARK_DOWN, HF_MARK_DRAIN /* operator */, HF_MARK_BUSY /* the server asks for no new sessions */, HF_MARK_OFF };
+/* Marks, each set or cleared on its own; the state follows: OFF (also OVER), then DOWN, then DRAIN (also weight 0 and removed), else UP.
+ * They outlive the process with the mapping, as do weights. Clearing OFF clears OVER too, and a drain that goes on begins anew. */
+enum hf_mark { HF_MARK_DOWN, HF_MARK_DRAIN /* operator */, HF_MARK_BUSY /* the server asks for no new sessions */, HF_MARK_OFF,
+	HF_MARK_OVER /* the time to drain is over: set by hf_engine_expire, gone with the drain */ };
 void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms);
 bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark);
 /* A run-time weight 0..256, or HF_WEIGHT_FILE: back to the file's. */
@@ -91,8 +100,12 @@ enum hf_err hf_engine_restore(struct hf_engine *e, uint16_t id, const struct hf_
 bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms);
 /* Looks at the next `n` places of the table for expired entries and takes them out. Returns how many went. */
 unsigned hf_engine_sweep(struct hf_engine *e, uint64_t now_ms, unsigned n);
-/* Forgets removed servers without sessions; ids[] gets up to cap of them. Returns the count. */
+/* Ends drains and removed servers whose time is over by the rules: they are OFF from now on. ids[] gets up to cap of them; returns the count. */
+unsigned hf_engine_expire(struct hf_engine *e, uint16_t *ids, unsigned cap, uint64_t now_ms);
+/* Forgets removed servers without sessions that nobody holds; ids[] gets up to cap of them. Returns the count. */
 unsigned hf_engine_reap(struct hf_engine *e, uint16_t *ids, unsigned cap);
+/* While anybody outside holds an id, it is not given anew. Any thread, but only of an id that the engine has just answered or that is held. */
+void hf_engine_hold(struct hf_engine *e, uint16_t id, int by);
 
 /* ---- deciding (any thread) ---- */
 
@@ -105,7 +118,7 @@ struct hf_question {
 	uint64_t place;            /* places a key without an entry: its own entry's server (a bond), else its slot; 0: the key's own slot */
 	uint64_t place_else;       /* looked up for a bond where `place` has none; 0 = none */
 	bool unplaced;             /* no fingerprint places the key: the fallback does */
-	bool renews;               /* what bound the key is renewed: entry and bond give way while their server drains or is down */
+	bool renews;               /* what binds the key is made anew by this: hint, refs, entry and bond give way by the rules */
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;
@@ -119,10 +132,12 @@ struct hf_answer {
 	uint16_t server;           /* HF_NO_SERVER: no eligible one */
 	enum hf_why why;
 	bool known;                /* key had an entry before */
+	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
+	uint64_t hold_ms;          /* renews: the key is bound to the server; for so long it may not be placed anew, should that not answer */
 	bool full;                 /* a server was chosen but max_entries left no room to remember it */
 };
 /* Order: hint, refs, entry of the key, bonds of the placing keys, placement. A hint or entry counts in any state but OFF, a bond not while its
- * server is down. What gives way stays all the same where nobody else is eligible. O(1) at rest, O(servers) for a new session. */
+ * server is down for longer than the rules say. What gives way stays all the same where nobody else is eligible. O(1) at rest, O(servers) for a new session. */
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms);
 
 struct hf_lesson {
@@ -251,6 +266,8 @@ struct hf_server_view {
 	uint32_t cap;              /* sessions it may hold now before new ones spill; UINT32_MAX = none */
 	uint32_t slots;            /* owned now */
 	uint64_t since_ms;         /* when the state began */
+	uint64_t ends_ms;          /* when it becomes OFF by the rules; 0: it does not */
+	uint32_t held;             /* by hf_engine_hold */
 };
 /* id 1..; false: no such server. */
 bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v);

@@ -83,7 +83,8 @@ struct hf_chosen {
 	enum hf_why why;
 	enum hf_state state;
 	bool known;          /* the key had an entry */
-	uint64_t down_ms;    /* for how long the server has been down; 0 when it is not */
+	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
+	uint64_t hold_ms;    /* ask.renews: the key is bound to this server; for so long it is waited for, should it not answer */
 	const struct hf_listener_info *out; /* parcels: the listener whose socket sends, or (streams) that takes what comes back; NULL on relayed flows */
 	struct hf_addr out_addr;            /* the address it leaves from, the port that we are reached at */
 };
@@ -136,7 +137,7 @@ struct hf_ask {
 	uint64_t place;          /* the fingerprint that places a key without an entry, by its own entry (a bond) before its slot; 0: the key's own */
 	uint64_t place_else;     /* looked up for a bond where `place` has none; 0: none */
 	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
-	bool renews;             /* a registration is renewed: it need not stay at a server that drains or is down */
+	bool renews;             /* what binds the key is made anew (a registration, a desktop's connection): `on-down` and `drain-bound` say how long it holds */
 	enum hf_life life;       /* of key's entry, at the server chosen */
 	uint32_t life_s;
 	unsigned flags;          /* HF_COUNTED, HF_TENTATIVE, HF_BOND */

@@ -23,6 +23,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	struct hf_ask *q = &hf_act(acts, HF_ACT_ASK)->ask;
 
 	q->again = again;
+	q->renews = true; /* a connection makes its bond anew, unless its session lives: the engine knows */
 	q->key = k->main;
 	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
 	f->phase = ASKED;
@@ -90,7 +91,7 @@ static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, 
 
 	if (f->entry_fp)
 		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
-	else if (k->hint.family && !taken)
+	else if (k->hint.family && !taken && !c->left)
 		flow_count(acts, RDP_R_TOKEN_OUTSIDE);
 	f->entry_fp = key.fp;
 	f->counted = !taken || by_id || k->hint.family;
@@ -125,10 +126,12 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 	if (!f->asked_before) {
 		f->asked_before = true;
 		f->started_ms = ctx->now_ms;
-		f->bound = f->known = belongs(ev->chosen->why);
+		f->known = belongs(ev->chosen->why);
 	}
 	f->server = ev->chosen->server;
-	f->down_since_ms = ev->chosen->down_ms ? ctx->now_ms - ev->chosen->down_ms : 0;
+	f->bound = belongs(ev->chosen->why);
+	f->moved |= ev->chosen->left;
+	f->hold_until_ms = ctx->now_ms + ev->chosen->hold_ms;
 	keys_again(ctx, ev, &k);
 	if (k.by_token || k.by_id) {
 		remember_named(&k, ev->chosen, f, acts);
@@ -149,8 +152,7 @@ void ask_fail(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *act
 	const struct rdp_conf *conf = ctx->conf;
 	struct rdp_flow *f = ctx->flow;
 	uint64_t spent = ctx->now_ms - f->started_ms;
-	uint64_t down_ms = f->down_since_ms ? ctx->now_ms - f->down_since_ms : 0;
-	bool wait = f->bound && down_ms < conf->on_down;
+	bool wait = ctx->now_ms < f->hold_until_ms;
 	struct rdp_keys k;
 
 	if (spent + (wait ? conf->dial_retry : 0) >= conf->dial_limit) {
@@ -163,7 +165,6 @@ void ask_fail(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *act
 		return;
 	}
 	f->moved |= f->bound;
-	f->bound = false;
 	keys_again(ctx, ev, &k);
 	ask(ctx, ev, &k, true, acts);
 }

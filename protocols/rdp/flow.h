@@ -9,7 +9,7 @@ enum phase { OPENING, ASKED, HELD, RELAYED };
 
 struct rdp_flow {
 	uint64_t started_ms;  /* first choice: dial-limit counts from here */
-	uint64_t down_since_ms; /* of the server chosen; 0 = it is not known to be down */
+	uint64_t hold_until_ms; /* the server chosen is waited for until then, should it not answer */
 	uint64_t asked_fp;    /* the key that was asked for with an entry; 0 = none */
 	uint64_t entry_fp;    /* the entry that counts this flow as live; 0 = none */
 	uint64_t alias_fp;    /* the source, as a second name of a user's bond; 0 = none yet */

@@ -74,7 +74,7 @@ static const struct hf_reason_def reasons[] = {
 };
 
 /* Sessions on a host are heavier and fewer than calls, so the cap is closer; a probe leaves a line in the log of most hosts. */
-static const struct hf_default defaults[] = {{"affinity", "table"}, {"load-factor", "1.25"}, {"probe", "none"}};
+static const struct hf_default defaults[] = {{"affinity", "table"}, {"load-factor", "1.25"}, {"probe", "none"}, {"on-down", "hold 60s"}, {"drain-bound", "keep"}};
 
 const struct hf_front hf_rdp_front = {
 	.name = "rdp",

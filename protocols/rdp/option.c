@@ -85,47 +85,6 @@ static enum hf_err read_chain(struct hf_bytes text, void *field, struct hf_write
 	return HF_OK;
 }
 
-/* A count with its unit, in ms. */
-static bool read_time(struct hf_bytes b, uint64_t max, uint64_t *ms)
-{
-	static const struct { struct hf_bytes unit; uint64_t ms; } units[] = {
-		{{(const uint8_t *)"ms", 2}, 1}, {{(const uint8_t *)"s", 1}, 1000}, {{(const uint8_t *)"m", 1}, 60000},
-		{{(const uint8_t *)"h", 1}, 3600000}, {{(const uint8_t *)"d", 1}, 86400000},
-	};
-	size_t n = 0;
-
-	while (n < b.n && b.p[n] >= '0' && b.p[n] <= '9')
-		n++;
-	for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
-		if (hf_bytes_eq(hf_bytes_sub(b, n, b.n), units[i].unit)) {
-			if (hf_read_uint(hf_bytes_sub(b, 0, n), max / units[i].ms, ms) != HF_OK)
-				return false;
-			*ms *= units[i].ms;
-			return true;
-		}
-	return false;
-}
-
-#define ON_DOWN_MAX (86400u * 1000u) /* a host that is down for a day has no sessions left to wait for */
-
-static enum hf_err read_on_down(struct hf_bytes text, void *field, struct hf_writer *why)
-{
-	uint64_t *ms = field;
-	struct hf_bytes w = word(&text), t = hf_bytes_trim(text);
-	uint64_t v = 0;
-
-	if (hf_bytes_ieq(w, HF_LIT("move")) && t.n == 0) {
-		*ms = 0;
-		return HF_OK;
-	}
-	if (hf_bytes_ieq(w, HF_LIT("hold")) && read_time(t, ON_DOWN_MAX, &v) && v > 0) {
-		*ms = v;
-		return HF_OK;
-	}
-	hf_w_str(why, "must be 'hold TIME' with a time of 1ms to 1d, or 'move'");
-	return HF_EINVAL;
-}
-
 static const char *const match_words[] = {"nine", "full", NULL};
 
 const struct hf_option rdp_options[RDP_OPTIONS] = {
@@ -141,9 +100,6 @@ const struct hf_option rdp_options[RDP_OPTIONS] = {
 	 .offset = offsetof(struct rdp_conf, own_domains)},
 	{.name = "linger", .type = HF_OPT_TIME, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .min = 1000, .max = 1036800000, .unit = "s", .dflt = "24h",
 	 .help = "For how long a user belongs to a host after his last connection to it ended.", .offset = offsetof(struct rdp_conf, linger)},
-	{.name = "on-down", .type = HF_OPT_CUSTOM, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .unit = "s", .dflt = "hold 60s",
-	 .help = "When a user's host is down: 'hold TIME' keeps him to it for so long after it went down, 'move' places him anew at once.",
-	 .offset = offsetof(struct rdp_conf, on_down), .read = read_on_down},
 	{.name = "dial-retry", .type = HF_OPT_TIME, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .min = 100, .max = 60000, .unit = "s", .dflt = "1s",
 	 .help = "A request that is kept for a host which is down dials it this often.", .offset = offsetof(struct rdp_conf, dial_retry)},
 	{.name = "dial-limit", .type = HF_OPT_TIME, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .min = 100, .max = 120000, .unit = "s", .dflt = "10s",

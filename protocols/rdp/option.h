@@ -18,12 +18,11 @@ struct rdp_conf {
 	uint64_t user_match;
 	struct hf_bytes own_domains;
 	uint64_t linger;     /* ms */
-	uint64_t on_down;    /* ms that a down host's users are held; 0 = they move at once */
 	uint64_t dial_retry, dial_limit; /* ms */
 	uint64_t firm_after; /* octets */
 };
 
-#define RDP_OPTIONS 8u
+#define RDP_OPTIONS 7u
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);

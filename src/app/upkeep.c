@@ -26,6 +26,18 @@ static unsigned due(uint64_t places, uint64_t ms)
 	return (unsigned)(places * ms / PASS_MS) + 1;
 }
 
+/* Drains and removed servers whose time is over. */
+static void expire(struct hf_engine *e, const char *pool, uint64_t now)
+{
+	uint16_t ids[REAP_AT_ONCE];
+	unsigned n = hf_engine_expire(e, ids, REAP_AT_ONCE, now);
+	struct hf_server_view v;
+
+	for (unsigned i = 0; i < n; i++)
+		if (hf_engine_server(e, ids[i], &v))
+			hf_log(HF_LOG_WARN, "event=server-off pool=%s server=%s reason=%s sessions=%u", pool, v.name, v.removed ? "removed-expiry" : "drain-deadline", v.sessions);
+}
+
 static void reap(struct hf_engine *e, const char *pool)
 {
 	uint16_t ids[REAP_AT_ONCE];
@@ -43,6 +55,8 @@ static bool care_for(struct hf_engine *e, const char *pool, uint64_t sweep_ms, b
 	hf_engine_counts(e, &c);
 	if (c.entries && sweep_ms)
 		hf_engine_sweep(e, now, due(c.places, sweep_ms));
+	if (reap_now)
+		expire(e, pool, now);
 	if (reap_now && !more)
 		reap(e, pool);
 	return more;

@@ -15,6 +15,7 @@ static const char *const log_words[] = {"stderr", "syslog", NULL};
 static const char *const affinity_words[] = {"auto", "table", "hash", "none", NULL};
 static const char *const hash_words[] = {"carp", "ring", "maglev", "modulo", NULL};
 static const char *const balance_words[] = {"hash", "least-sessions", "round-robin", "random", NULL};
+static const char *const drain_words[] = {"keep", "move", NULL};
 static const char *const fallback_words[] = {"least-sessions", "round-robin", "source", NULL};
 
 #define WORKERS_MAX 64 /* a worker has an octet in names on the wire; more cores than this were never measured */
@@ -83,6 +84,26 @@ static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer
 		text = hf_bytes_sub(text, word.n + 1, text.n);
 	}
 	return HF_OK;
+}
+
+/* A server that has been down for a day has no sessions left to wait for. */
+static const struct hf_option hold_time = {.name = "hold", .type = HF_OPT_TIME, .min = 1, .max = 24 * HOUR};
+
+static enum hf_err read_on_down(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	size_t n = hf_bytes_find(text, ' ');
+	uint64_t ms = 0;
+	enum hf_err e = HF_EINVAL;
+
+	if (hf_bytes_eq(text, HF_LIT("move")))
+		e = HF_OK;
+	else if (hf_bytes_eq(hf_bytes_sub(text, 0, n), HF_LIT("hold")) && n < text.n)
+		e = optval_read(&hold_time, hf_bytes_trim(hf_bytes_sub(text, n, text.n)), &ms, why);
+	else
+		hf_w_str(why, "move | hold TIME");
+	if (e == HF_OK)
+		*(uint64_t *)field = ms;
+	return e;
 }
 
 static bool is_probe_of(const struct hf_front *f, struct hf_bytes text)
@@ -194,6 +215,15 @@ static const struct hf_option pool[] = {
 		.help = "Sessions that can be remembered; their memory is taken at the start."},
 	{"fallback", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "least-sessions", AT(hf_conf_pool, fallback), .words = fallback_words,
 		.help = "Where a request without a usable key goes."},
+	{"on-down", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "move | hold TIME", .dflt = "move", AT(hf_conf_pool, on_down), .read = read_on_down,
+		.help = "Who is bound to a server that is down (a user's desktop, a registration) and comes anew: 'hold TIME' keeps him to it for so long after it went down, "
+			"'move' places him elsewhere at once. Sessions that are up go to their server all the same."},
+	{"drain-bound", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "move", AT(hf_conf_pool, drain_bound), .words = drain_words,
+		.help = "Who is bound to a server that drains, has no live connection to it and comes anew: 'move' places him elsewhere, 'keep' brings him there."},
+	{"drain-deadline", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1000, .max = 30 * 24 * HOUR, .dflt = "off", .off_ok = true, AT(hf_conf_pool, drain_deadline),
+		.help = "A drain (by hand, or weight 0) that has lasted so long becomes off: what is left at the server ends."},
+	{"removed-expiry", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1000, .max = 30 * 24 * HOUR, .dflt = "24h", .off_ok = true, AT(hf_conf_pool, removed_expiry),
+		.help = "A server that was taken out of the file keeps its sessions for so long at most; off: until the last has ended."},
 	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "none | connect", .dflt = "none", .offset = 0, .read = read_probe,
 		.help = "How a server's health is asked for."},
 	{"probe-interval", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 100, .max = HOUR, .dflt = "10s", AT(hf_conf_pool, probe_interval),

@@ -137,10 +137,42 @@ static uint16_t bond_of(struct hf_engine *e, const struct hf_question *q, uint64
 	return id || !q->place_else ? id : entry_server(e, q, HF_STEP_BOND, q->place_else, now_ms);
 }
 
+/* For how long what is bound to a server must not be placed anew, should that not answer; 0: it may be at once. */
+static uint64_t binding_ms(const struct hf_engine *e, uint16_t id, uint64_t now_ms)
+{
+	uint64_t hold = atomic_load_explicit(&e->on_down_ms, memory_order_relaxed), since, gone;
+
+	if (hf_engine_state(e, id, &since) != HF_STATE_DOWN)
+		return hold;
+	gone = now_ms > since ? now_ms - since : 0;
+	return hold > gone ? hold - gone : 0;
+}
+
+/* What binds the question's key to the server is bound anew by it, and better elsewhere. */
+static bool gives_way(const struct hf_engine *e, const struct hf_question *q, uint16_t server, uint64_t now_ms)
+{
+	switch (q->renews ? state_of(e, server) : HF_STATE_UP) {
+	case HF_STATE_DOWN: return !binding_ms(e, server, now_ms);
+	case HF_STATE_DRAIN: return atomic_load_explicit(&e->drain_moves, memory_order_relaxed);
+	default: return false;
+	}
+}
+
+/* As a hint or reference: a session that goes on goes there in any state but OFF, what only begins need not. */
+static enum hf_verdict leads(const struct hf_engine *e, const struct hf_question *q, uint16_t id, struct hf_answer *a, uint64_t now_ms)
+{
+	enum hf_verdict v = named_verdict(e, q, id);
+
+	if (v != HF_VERDICT_TAKEN || !gives_way(e, q, id, now_ms))
+		return v;
+	a->left = true;
+	return HF_VERDICT_LEAVES;
+}
+
 /* A server that the question itself names, or a reference of it. */
 static void named(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
-	enum hf_verdict v = named_verdict(e, q, q->hint);
+	enum hf_verdict v = leads(e, q, q->hint, a, now_ms);
 
 	if (q->trace && q->hint)
 		trace_step(e, q->trace, HF_STEP_HINT, q->hint, v);
@@ -152,7 +184,7 @@ static void named(struct hf_engine *e, const struct hf_question *q, struct hf_an
 	for (int i = 0; i < 2 && q->refs[0] | q->refs[1]; i++) {
 		uint16_t id = q->refs[i] ? entry_server(e, q, HF_STEP_REF, q->refs[i], now_ms) : 0;
 
-		if (named_verdict(e, q, id) == HF_VERDICT_TAKEN) {
+		if (leads(e, q, id, a, now_ms) == HF_VERDICT_TAKEN) {
 			a->server = id;
 			a->why = HF_WHY_DIALOG;
 			return;
@@ -160,20 +192,13 @@ static void named(struct hf_engine *e, const struct hf_question *q, struct hf_an
 	}
 }
 
-/* What binds the question's key to `server` is about to be bound anew, and better elsewhere. */
-static bool gives_way(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
-{
-	enum hf_state s = q->renews ? state_of(e, server) : HF_STATE_UP;
-
-	return s == HF_STATE_DRAIN || s == HF_STATE_DOWN;
-}
-
 /* A new session: at the server of the placing keys' entries (a bond), else by placement. */
-static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a)
+static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a, uint64_t now_ms)
 {
 	struct place p = {slot_of(e, q->place ? q->place : q->key.fp), q->avoid, q->n_avoid, take, q->trace};
 	bool open = named_verdict(e, q, bond) == HF_VERDICT_TAKEN;
-	enum hf_verdict b = !open ? HF_VERDICT_MISSING : gives_way(e, q, bond) ? HF_VERDICT_LEAVES : state_of(e, bond) == HF_STATE_DOWN ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
+	bool down = open && state_of(e, bond) == HF_STATE_DOWN && !binding_ms(e, bond, now_ms);
+	enum hf_verdict b = !open ? HF_VERDICT_MISSING : gives_way(e, q, bond, now_ms) ? HF_VERDICT_LEAVES : down ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
 	struct placed to = {0, HF_WHY_NONE, TAKEN_NOT};
 
 	if (q->trace && open)
@@ -190,17 +215,24 @@ static enum taken place_new(struct hf_engine *e, const struct hf_question *q, ui
 	return to.taken;
 }
 
-/* Whether an entry at `server` answers the question as it is. */
-static inline enum hf_verdict stay_verdict(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
+/* Whether an entry at `server` answers the question as it is. live: it has live flows, and does not leave a server that only drains. */
+static inline enum hf_verdict stay_verdict(const struct hf_engine *e, const struct hf_question *q, uint16_t server, bool live, uint64_t now_ms)
 {
 	if (!serves(e, server))
 		return HF_VERDICT_OFF;
 	if (q->move && among(q->avoid, q->n_avoid, server))
 		return HF_VERDICT_TRIED;
-	return gives_way(e, q, server) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
+	if (live && state_of(e, server) == HF_STATE_DRAIN)
+		return HF_VERDICT_TAKEN;
+	return gives_way(e, q, server, now_ms) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
 }
 
-static bool stays_at(const struct hf_engine *e, const struct hf_question *q, uint16_t server) { return stay_verdict(e, q, server) == HF_VERDICT_TAKEN; }
+static bool has_flows(const struct hf_engine *e, const struct shard *s, uint64_t fp)
+{
+	const struct record *r = record_of(e, s, fp);
+
+	return r && r->flows;
+}
 
 static void answer_known(const struct hf_question *q, uint16_t server, struct hf_answer *a)
 {
@@ -220,10 +252,10 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 	g = ledger_glance(s, q->key.fp, now_ms);
 	if (g.is == GLANCE_NONE && q->life == HF_LIFE_NONE) {
 		if (!a->server)
-			place_new(e, q, bond, false, a);
+			place_new(e, q, bond, false, a, now_ms);
 		return true;
 	}
-	if (g.is != GLANCE_LIVE || !stays_at(e, q, g.server))
+	if (g.is != GLANCE_LIVE || stay_verdict(e, q, g.server, false, now_ms) != HF_VERDICT_TAKEN)
 		return false;
 	if (q->life == HF_LIFE_TOUCH && (touched(g.flags, q->flags) != g.flags || due(g.expiry, tick_of_life(now_ms, q->life_s), now_ms)))
 		return false;
@@ -238,7 +270,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 			 struct hf_answer *a, uint64_t now_ms)
 {
 	const struct wish w = {q->life, q->life_s, q->flags};
-	bool stays = stays_at(e, q, x->server);
+	bool stays = stay_verdict(e, q, x->server, q->renews && has_flows(e, s, x->fp), now_ms) == HF_VERDICT_TAKEN;
 	bool rewrites = makes(q->life) || q->life == HF_LIFE_TOUCH;
 	enum taken taken = TAKEN_NOT;
 	struct record *r;
@@ -247,7 +279,8 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 	if (!a->server && stays) {
 		answer_known(q, x->server, a);
 	} else if (!a->server) {
-		taken = place_new(e, q, bond || !q->renews ? bond : x->server, rewrites && q->flags & HF_COUNTED, a);
+		a->left = q->renews;
+		taken = place_new(e, q, bond || !q->renews ? bond : x->server, rewrites && q->flags & HF_COUNTED, a, now_ms);
 	}
 	if (!stays && rewrites && (taken != TAKEN_NOT || serves(e, a->server))) {
 		x->server = a->server;
@@ -266,7 +299,7 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 	enum taken taken = TAKEN_NOT;
 
 	if (!a->server)
-		taken = place_new(e, q, bond, wanted && q->flags & HF_COUNTED, a);
+		taken = place_new(e, q, bond, wanted && q->flags & HF_COUNTED, a, now_ms);
 	if (!wanted || !(taken != TAKEN_NOT || serves(e, a->server))) /* seen under the lock: from here on the id is in use */
 		return;
 	a->full = !make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
@@ -280,7 +313,7 @@ static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_
 
 	shard_lock(e, s, q->key.fp);
 	if (ledger_look(e, s, q->key.fp, now_ms, &place, &x)) {
-		trace_entry(e, q, HF_STEP_ENTRY, q->key.fp, &x, stay_verdict(e, q, x.server), now_ms);
+		trace_entry(e, q, HF_STEP_ENTRY, q->key.fp, &x, stay_verdict(e, q, x.server, q->renews && has_flows(e, s, x.fp), now_ms), now_ms);
 		choose_known(e, s, place, &x, q, bond, a, now_ms);
 	} else {
 		x = (struct entry){0};
@@ -327,8 +360,10 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 		else if (!choose_unlocked(e, s, q, bond, a, now_ms))
 			choose_locked(e, s, q, bond, a, now_ms);
 	} else if (!a->server && (q->key.fp || q->place)) {
-		place_new(e, q, bond, false, a);
+		place_new(e, q, bond, false, a, now_ms);
 	}
+	if (q->renews && (a->why == HF_WHY_BOND || a->why == HF_WHY_ENTRY || a->why == HF_WHY_TOKEN || a->why == HF_WHY_DIALOG))
+		a->hold_ms = binding_ms(e, a->server, now_ms);
 }
 
 void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, struct hf_trace *t, uint64_t now_ms)

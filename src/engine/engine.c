@@ -176,6 +176,14 @@ void hf_engine_tune(struct hf_engine *e, uint32_t load_factor_milli, enum hf_fal
 	atomic_store_explicit(&e->fallback, fallback, memory_order_relaxed);
 }
 
+void hf_engine_rule(struct hf_engine *e, const struct hf_rules *r)
+{
+	atomic_store_explicit(&e->on_down_ms, r->on_down_ms, memory_order_relaxed);
+	atomic_store_explicit(&e->drain_moves, r->drain_moves, memory_order_relaxed);
+	e->drain_deadline_ms = r->drain_deadline_ms;
+	e->removed_expiry_ms = r->removed_expiry_ms;
+}
+
 /* Looks at up to n places of a shard from sweep_place on; returns those it looked at. */
 static unsigned sweep_shard(struct hf_engine *e, struct shard *s, uint64_t now_ms, unsigned n, unsigned *gone)
 {

@@ -31,7 +31,8 @@
 
 struct load { /* a cache line each: every start and end writes one */
 	_Atomic uint64_t word;
-	uint8_t pad[56];
+	_Atomic uint32_t held; /* hf_engine_hold */
+	uint8_t pad[52];
 };
 
 struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 octets, so that a walk over the members stays in the cache */
@@ -90,6 +91,8 @@ struct hf_engine {
 	_Atomic uint64_t *changed;          /* copy.c: one bit a range of fingerprints; NULL: nobody keeps a copy */
 	unsigned range_bits;
 	_Atomic uint32_t load_factor, fallback;
+	_Atomic uint64_t on_down_ms;        /* struct hf_rules, as are the next one and, for the control thread, those below */
+	_Atomic bool drain_moves;
 	_Atomic uint32_t open_weight;       /* W: weights of servers that are up */
 	_Atomic uint32_t limited;           /* members with max_sessions */
 
@@ -101,6 +104,7 @@ struct hf_engine {
 	_Atomic uint32_t turns;
 
 	uint8_t pad_control[64];            /* changes (control thread) */
+	_Atomic uint64_t drain_deadline_ms, removed_expiry_ms;
 	bool filled;
 	uint64_t kept_fill;                 /* the mark that a former engine left with its slots */
 	uint16_t *up, *gains;               /* ids; rebuilt by a tick */
@@ -220,6 +224,12 @@ void kept_load(struct hf_engine *e);
 /* ---- members.c ---- */
 
 void members_wake(struct hf_engine *e, uint64_t now_ms);
+void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions);
+
+/* ---- leave.c ---- */
+
+/* When the rules make an end of a member of this record; 0: never. */
+uint64_t leave_end(const struct hf_engine *e, const struct hf_member_record *r);
 
 /* ---- copy.c ---- */
 

@@ -6,7 +6,7 @@ static uint32_t weight_in_force(const struct hf_member_record *r) { return r->ru
 
 static enum hf_state state_by_marks(const struct hf_member_record *r)
 {
-	if (r->marks & 1 << HF_MARK_OFF)
+	if (r->marks & (1 << HF_MARK_OFF | 1 << HF_MARK_OVER))
 		return HF_STATE_OFF;
 	if (r->marks & 1 << HF_MARK_DOWN)
 		return HF_STATE_DOWN;
@@ -28,7 +28,7 @@ static void open_load(struct hf_engine *e, uint16_t id, bool open)
 		ledger_sum(e, -n, 0);
 }
 
-static void set_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
+void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 {
 	uint32_t old = atomic_exchange_explicit(&e->hot[id].max_sessions, max_sessions, memory_order_relaxed);
 
@@ -39,14 +39,18 @@ static void set_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, uint64_t now_ms)
 {
 	struct hot *h = &e->hot[id];
-	enum hf_state was = state_of(e, id), is = state_by_marks(r);
-	uint32_t old = was == HF_STATE_UP ? h->weight : 0, new = is == HF_STATE_UP ? weight_in_force(r) : 0;
 	bool drains = r->marks & 1 << HF_MARK_DRAIN || !weight_in_force(r), redraws;
+	enum hf_state was = state_of(e, id), is;
+	uint32_t old = was == HF_STATE_UP ? h->weight : 0, new;
 
+	if (!drains && !r->removed_ms)
+		r->marks &= (uint8_t)~(1 << HF_MARK_OVER);
+	is = state_by_marks(r);
+	new = is == HF_STATE_UP ? weight_in_force(r) : 0;
 	r->since_ms = is != was ? now_ms : r->since_ms;
 	r->drain_ms = !drains ? 0 : r->drain_ms ? r->drain_ms : now_ms;
 	kept_write(e, id, r);
-	set_bound(e, id, r->max_sessions);
+	members_bound(e, id, r->max_sessions);
 	atomic_store_explicit(&h->weight, weight_in_force(r), memory_order_relaxed);
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
 	atomic_fetch_add_explicit(&e->open_weight, new - old, memory_order_relaxed);
@@ -72,6 +76,10 @@ void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on
 		r.marks |= (uint8_t)(1 << mark);
 	else
 		r.marks &= (uint8_t)~(1 << mark);
+	if (mark == HF_MARK_OFF && !on && r.marks & 1 << HF_MARK_OVER) {
+		r.marks &= (uint8_t)~(1 << HF_MARK_OVER);
+		r.drain_ms = 0;
+	}
 	put(e, id, &r, now_ms);
 }
 
@@ -102,7 +110,7 @@ static void set_text(char to[HF_NAME_MAX + 1], struct hf_bytes text)
 /* What was set by hand ends with the line that it was set for. Health is nothing that a line could say. */
 static void forget_overrides(struct hf_member_record *r)
 {
-	r->marks &= (uint8_t)~(1 << HF_MARK_DRAIN | 1 << HF_MARK_OFF);
+	r->marks &= (uint8_t)~(1 << HF_MARK_DRAIN | 1 << HF_MARK_OFF | 1 << HF_MARK_OVER);
 	r->run_weight = HF_WEIGHT_FILE;
 	r->drain_ms = 0;
 }
@@ -275,39 +283,6 @@ enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m,
 	return err;
 }
 
-/* Nobody may be half-way into an entry at the id: who saw it serving holds a shard's lock until the entry is counted. */
-static bool unused(struct hf_engine *e, uint16_t id)
-{
-	if (LOAD_ENTRIES(load_word(e, id)) || e->member[id].gain || e->member[id].lose || atomic_load_explicit(&e->member[id].slots, memory_order_relaxed))
-		return false;
-	e->member[id].used = false;
-	atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_release);
-	for (unsigned i = 0; i < e->n_shards; i++) {
-		spin_lock(&e->shard[i].lock);
-		spin_unlock(&e->shard[i].lock);
-	}
-	if (!LOAD_ENTRIES(load_word(e, id)))
-		return true;
-	e->member[id].used = true;
-	atomic_store_explicit(&e->hot[id].state, (uint8_t)state_by_marks(&e->kept[id]), memory_order_release);
-	return false;
-}
-
-unsigned hf_engine_reap(struct hf_engine *e, uint16_t *ids, unsigned cap)
-{
-	static const struct hf_member_record none;
-	unsigned n = 0;
-
-	for (uint16_t id = 1; id <= last_id(e) && n < cap; id++) {
-		if (!e->member[id].used || !e->kept[id].removed_ms || !unused(e, id))
-			continue;
-		kept_write(e, id, &none);
-		set_bound(e, id, 0);
-		ids[n++] = id;
-	}
-	return n;
-}
-
 uint16_t hf_engine_last_id(const struct hf_engine *e) { return last_id(e); }
 
 uint16_t hf_engine_find(const struct hf_engine *e, struct hf_bytes name)
@@ -351,5 +326,7 @@ bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v
 	v->cap = place_cap(e, id);
 	v->slots = atomic_load_explicit(&e->member[id].slots, memory_order_relaxed);
 	v->since_ms = r.since_ms;
+	v->ends_ms = leave_end(e, &r);
+	v->held = atomic_load_explicit(&e->load[id].held, memory_order_relaxed);
 	return true;
 }

@@ -35,18 +35,14 @@ static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 static void choose(struct parcel *p, const struct snap_member *m, const struct hf_answer *a)
 {
 	struct hf_chosen *c = &p->chosen;
-	uint64_t since = 0;
-
-	*c = (struct hf_chosen){.why = a->why, .known = a->known};
+	*c = (struct hf_chosen){.why = a->why, .known = a->known, .left = a->left, .hold_ms = a->hold_ms};
 	if (!m)
 		return;
 	c->server = m->hash;
 	c->name = hf_bytes_str(m->name);
 	c->addr = m->addr;
 	c->transport = m->transport;
-	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, &since);
-	if (c->state == HF_STATE_DOWN)
-		c->down_ms = p->ctx.now_ms - since + 1;
+	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, NULL);
 	if (parcel_paired(p))
 		return;
 	c->out = send_out_for(p, &m->addr, m->transport);

@@ -141,7 +141,7 @@ static void step(struct flow *f, struct hf_event ev)
 /* The engine's answers, and one dial that fails when the options say so. */
 static void choices(struct flow *f)
 {
-	struct hf_chosen c = {.server = HOST, .why = f->options & BOUND ? HF_WHY_BOND : HF_WHY_HOME, .known = f->options & BOUND, .down_ms = f->options & 4 ? 1000 : 0};
+	struct hf_chosen c = {.server = HOST, .why = f->options & BOUND ? HF_WHY_BOND : HF_WHY_HOME, .known = f->options & BOUND, .hold_ms = f->options & BOUND && f->options & 2 ? 60000 : 0, .left = f->options & 4};
 
 	while (f->asked) {
 		step(f, (struct hf_event){.kind = HF_EV_CHOICE, .bytes = f->client, .chosen = &c});
@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	client = hf_bytes_sub(all, 0, hf_get16(data + 2));
 	host = hf_bytes_sub(all, client.n, all.n);
 	conf = (struct rdp_conf){.key = chains[data[0] >> 2 & 3], .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab"), .linger = 86400000,
-				 .on_down = data[0] & 2 ? 60000 : 0, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
+				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
 	for (unsigned how = 0; how < 3; how++)
 		f[how] = play(data[0], client, host, (enum how)how, data[1]);
 	for (unsigned how = 1; how < 3; how++)

@@ -19,7 +19,7 @@ static struct hf_ctx ctx = {.site = &site, .conf = &conf, .arena = &arena, .flow
 static void set_options(uint8_t how)
 {
 	conf = (struct rdp_conf){.key = {3, {RDP_BY_TOKEN, RDP_BY_USER, RDP_BY_SOURCE}, {32, 128}}, .user_match = how & 1, .own_domains = HF_LIT("contoso, lab"),
-	                         .linger = 86400000, .on_down = how & 2 ? 60000 : 0, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
+	                         .linger = 86400000, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
 	if (how & 4)
 		conf.key = (struct rdp_chain){3, {RDP_BY_USER, RDP_BY_TOKEN, RDP_BY_CORRELATION}, {32, 128}};
 	hf_arena_init(&arena, memory, how & 8 ? 64 : sizeof memory);
@@ -58,7 +58,7 @@ static const struct hf_act *step(struct hf_event ev, struct hf_acts *acts)
 
 static void run(uint8_t how, struct hf_bytes all)
 {
-	struct hf_chosen c = {.server = 7, .why = how & 16 ? HF_WHY_BOND : HF_WHY_HOME, .down_ms = how & 32 ? 1000 : 0};
+	struct hf_chosen c = {.server = 7, .why = how & 16 ? HF_WHY_BOND : HF_WHY_HOME, .hold_ms = how & 16 && how & 2 ? 60000 : 0, .left = how & 32};
 	struct hf_acts acts;
 	const struct hf_act *a = step((struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .bytes = all, .eof = how & 64}, &acts);
 

@@ -122,6 +122,14 @@ static void test_lines_refused(void **state)
 		{GOOD_SERVICE GOOD_POOL "load-factor = 0.9\n", 7, "load-factor = 0.9: off | 1.0..10.0"},
 		{GOOD_SERVICE GOOD_POOL "affinity = tabel\n", 7, "did you mean table?"},
 		{GOOD_SERVICE GOOD_POOL "probe = confirm\n", 7, "probe = confirm: none | connect | sound"},
+		{GOOD_SERVICE GOOD_POOL "on-down = hold\n", 7, "on-down = hold: move | hold TIME"},
+		{GOOD_SERVICE GOOD_POOL "on-down = hold 60\n", 7, "a time needs its unit"},
+		{GOOD_SERVICE GOOD_POOL "on-down = hold 0s\n", 7, "1ms..1d"},
+		{GOOD_SERVICE GOOD_POOL "on-down = hold 2d\n", 7, "1ms..1d"},
+		{GOOD_SERVICE GOOD_POOL "on-down = hold 1s 2s\n", 7, "not a time"},
+		{GOOD_SERVICE GOOD_POOL "on-down = move 1s\n", 7, "move | hold TIME"},
+		{GOOD_SERVICE GOOD_POOL "drain-bound = stay\n", 7, "keep | move"},
+		{GOOD_SERVICE GOOD_POOL "drain-deadline = 0s\n", 7, "off | 1s..30d"},
 		{GOOD_SERVICE GOOD_POOL "max-entries = 268435457\n", 7, "max-entries = 268435457: 1..268435456"},
 		{GOOD_SERVICE "swell = 13ms\n" GOOD_POOL, 5, "swell: 13 is no good"},
 		{GOOD_SERVICE "swell = 14ms\n" GOOD_POOL, 1, "[service calls]: protocol tide refuses its options"},
@@ -148,12 +156,26 @@ static void test_defaults(void **state)
 	c = conf->services[0].front_conf;
 	assert_true(p->front == &tide && p->affinity == 0 && p->load_factor == 1500 && p->probe == HF_CONF_PROBE_FRONT && p->slots == 16 && p->max_entries == 1048576);
 	assert_true(p->probe_interval == 10000 && p->probe_timeout == 1000 && p->probe_rise == 2 && p->probe_fall == 3 && p->dial_timeout == 10000);
+	assert_true(p->on_down == 0 && p->drain_bound == HF_CONF_DRAIN_MOVES && p->drain_deadline == 0 && p->removed_expiry == 86400000);
 	assert_true(p->servers[0].transport == HF_UDP && p->servers[0].addr.port == 7000 && p->servers[0].weight == 100 && !p->servers[0].was[0]);
 	assert_true(c->swell == 2000 && c->depth == 7 && !c->loud && !c->label.n && c->moon == 0);
 	assert_true(conf->services[0].handshake_timeout == 10000 && conf->services[0].receive_buffer == 1 << 20);
 	p = &conf->pools[1];
 	assert_true(p->front == &reef && p->affinity == 1 && p->load_factor == 1250 && p->probe == HF_CONF_PROBE_CONNECT && p->servers[0].addr.port == 8000);
 	assert_true(((struct reef_conf *)conf->services[1].front_conf)->linger == 86400000 && conf->services[1].listens[0].transport == HF_TCP);
+}
+
+/* What becomes of who is bound to a server that goes. Fails when read_on_down keeps no time. */
+static void test_going(void **state)
+{
+	const struct hf_conf_pool *p;
+
+	(void)state;
+	accepts(GOOD_SERVICE GOOD_POOL "on-down = hold 90s\ndrain-bound = keep\ndrain-deadline = 2h\nremoved-expiry = off\n");
+	p = &conf->pools[0];
+	assert_true(p->on_down == 90000 && p->drain_bound == HF_CONF_DRAIN_KEEPS && p->drain_deadline == 7200000 && p->removed_expiry == 0);
+	accepts(GOOD_SERVICE GOOD_POOL "on-down = move\n");
+	assert_int_equal(conf->pools[0].on_down, 0);
 }
 
 /* A front's rows of the pool reach every service of it; the service's own line wins. Fails without the memcpy in fill_service. */
@@ -175,7 +197,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_values_refused), cmocka_unit_test(test_nearest),
-		cmocka_unit_test_teardown(test_lines_refused, drop_all), cmocka_unit_test_teardown(test_defaults, drop_all), cmocka_unit_test_teardown(test_front_rows, drop_all),
+		cmocka_unit_test_teardown(test_lines_refused, drop_all), cmocka_unit_test_teardown(test_defaults, drop_all), cmocka_unit_test_teardown(test_going, drop_all),
+		cmocka_unit_test_teardown(test_front_rows, drop_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

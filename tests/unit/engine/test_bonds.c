@@ -47,6 +47,7 @@ static void renewals_leave(void **state)
 	uint16_t at;
 
 	(void)state;
+	hf_engine_rule(f->e, &(struct hf_rules){.drain_moves = true});
 	at = asked(f, &q).server;
 	assert_int_equal(farm_learn(f, q.place, at, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
 	hf_engine_mark(f->e, at, HF_MARK_DRAIN, true, T0);
@@ -61,6 +62,72 @@ static void renewals_leave(void **state)
 		hf_engine_mark(f->e, f->id[i], HF_MARK_DRAIN, true, T0);
 	assert_int_equal(asked(f, &q).server, at);
 	assert_int_equal(asked(f, &q).why, HF_WHY_BOND);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* on_down_ms: what is bound stays for so long after its server went down, by entry, bond, hint and reference; then it is placed anew, and is
+ * told so. The answer says for how long it holds. Without binding_ms it moves at once, or never. */
+static void held_while_down(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 0, 100, T0);
+	struct hf_question of_entry = {.key = {.fp = farm_fp(1)}, .renews = true, .flags = HF_BOND, .life = HF_LIFE_START, .life_s = 900};
+	struct hf_question of_bond = {.key = {.fp = farm_fp(3)}, .place = farm_fp(1), .renews = true}, of_hint = {.key = {.fp = farm_fp(4)}, .renews = true},
+			   of_ref = {.key = {.fp = farm_fp(5)}, .refs = {farm_fp(6)}, .renews = true};
+	struct hf_question *all[] = {&of_hint, &of_ref, &of_bond, &of_entry};
+	uint16_t at = other(f, hf_engine_owner(f->e, slot_of(f->e, farm_fp(1))));
+	struct hf_answer a;
+
+	(void)state;
+	hf_engine_rule(f->e, &(struct hf_rules){.on_down_ms = 60000});
+	assert_int_equal(farm_learn(f, farm_fp(1), at, HF_LIFE_START, 900, HF_BOND, T0), HF_OK);
+	assert_int_equal(farm_learn(f, farm_fp(6), at, HF_LIFE_START, 900, HF_BOND, T0), HF_OK);
+	of_hint.hint = at;
+	of_hint.hint_why = HF_WHY_TOKEN;
+	for (unsigned i = 0; i < 4; i++) {
+		hf_engine_choose(f->e, all[i], &a, T0);
+		assert_true(a.server == at && a.hold_ms == 60000 && !a.left);
+	}
+	hf_engine_mark(f->e, at, HF_MARK_DOWN, true, T0 + 1000);
+	for (unsigned i = 0; i < 4; i++) {
+		hf_engine_choose(f->e, all[i], &a, T0 + 60999);
+		assert_true(a.server == at && a.hold_ms == 1 && !a.left);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		hf_engine_choose(f->e, all[i], &a, T0 + 61000);
+		assert_true(a.server && a.server != at && a.hold_ms == 0 && a.left == (i != 2));
+	}
+	of_entry.renews = false; /* a session that goes on would have stayed; this one has moved for good */
+	hf_engine_choose(f->e, &of_entry, &a, T0 + 61000);
+	assert_true(a.server != at && a.why == HF_WHY_BOND && a.hold_ms == 0);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* drain_moves: a bond without a live flow leaves a server that drains, one with a live flow does not; without the rule neither does. */
+static void moved_by_a_drain(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 0, 100, T0);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .renews = true, .flags = HF_BOND | HF_COUNTED, .life = HF_LIFE_OPEN, .life_s = 900}, look = q;
+	struct hf_answer a;
+	uint16_t at;
+
+	(void)state;
+	at = asked(f, &q).server;
+	look.life = HF_LIFE_NONE;
+	hf_engine_mark(f->e, at, HF_MARK_DRAIN, true, T0);
+	hf_engine_rule(f->e, &(struct hf_rules){.drain_moves = true});
+	assert_true(asked(f, &look).server == at && asked(f, &q).server == at); /* its first flow lives */
+	assert_int_equal(farm_learn(f, q.key.fp, 0, HF_LIFE_CLOSE, 900, 0, T0), HF_OK);
+	assert_int_equal(asked(f, &look).server, at);
+	assert_int_equal(farm_learn(f, q.key.fp, 0, HF_LIFE_CLOSE, 900, 0, T0), HF_OK);
+	hf_engine_rule(f->e, &(struct hf_rules){0});
+	assert_int_equal(asked(f, &look).server, at);
+	hf_engine_rule(f->e, &(struct hf_rules){.drain_moves = true});
+	a = asked(f, &q);
+	assert_true(a.server && a.server != at && a.left && a.known);
+	q.renews = false;
+	assert_int_equal(asked(f, &q).server, a.server);
 	farm_check(f);
 	farm_free(f);
 }
@@ -90,7 +157,8 @@ static void unplaced_keys(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(renewals_leave), cmocka_unit_test(unplaced_keys)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(moved_by_a_drain),
+					   cmocka_unit_test(unplaced_keys)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,7 @@ struct kit {
 	struct hf_addr source;
 	struct hf_bytes client; /* what it has sent */
 	struct hf_chosen chosen;
+	uint64_t hold_ms;                  /* of what is bound */
 	struct hf_acts acts;
 };
 
@@ -126,6 +127,7 @@ KIT_UNUSED static void kit_flow(struct kit *k, const char *source)
 	assert_int_equal(hf_addr_read(hf_bytes_str(source), 0, &k->source), HF_OK);
 	k->client = HF_NONE;
 	k->chosen = (struct hf_chosen){0};
+	k->hold_ms = 60000;
 }
 
 KIT_UNUSED static struct kit *kit_new(void)
@@ -166,13 +168,14 @@ KIT_UNUSED static void kit_server(struct kit *k, const char *text, bool eof)
 	done(b);
 }
 
-/* For how long the host that is chosen next is known to be down. */
-KIT_UNUSED static void kit_down(struct kit *k, uint64_t ms) { k->chosen.down_ms = ms; }
+/* For how long the host that is chosen next is known to be down, of the 60 s that it is waited for. */
+KIT_UNUSED static void kit_down(struct kit *k, uint64_t ms) { k->hold_ms = 60000 - ms; }
 
 KIT_UNUSED static void kit_choice(struct kit *k, uint32_t server, enum hf_why why)
 {
 	k->chosen.server = server;
 	k->chosen.why = why;
+	k->chosen.hold_ms = why == HF_WHY_BOND || why == HF_WHY_ENTRY || why == HF_WHY_TOKEN || why == HF_WHY_DIALOG ? k->hold_ms : 0;
 	kit_step(k, (struct hf_event){.kind = HF_EV_CHOICE, .bytes = k->client, .chosen = &k->chosen});
 }
 

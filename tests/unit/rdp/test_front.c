@@ -549,16 +549,16 @@ static void test_hold_then_up(void **state)
 	free(k);
 }
 
-/* Down for longer than on-down says, or on-down = move: the bond moves, and the source's alias with it. */
+/* Down for longer than it is waited for, or not waited for at all: the bond moves, and the source's alias with it. */
 static void test_move(void **state)
 {
 	struct kit *k = kit_new();
 
 	(void)state;
 	for (unsigned move = 0; move < 2; move++) {
-		k->conf.on_down = move ? 0 : 60000;
 		ask_for(k, "192.0.2.51:1", USER("alice"));
-		kit_down(k, move ? 0 : 59000);
+		assert_true(kit_act(k, HF_ACT_ASK)->ask.renews);
+		kit_down(k, move ? 60000 : 59000);
 		kit_choice(k, H1, HF_WHY_BOND);
 		if (!move) {
 			k->ctx.now_ms += 999;

@@ -129,7 +129,6 @@ static enum hf_err read_row(const char *name, const char *text, void *field)
 static void test_options(void **state)
 {
 	struct rdp_chain c;
-	uint64_t ms = 7;
 
 	(void)state;
 	assert_int_equal(read_row("key", " user\tsource ", &c), HF_OK);
@@ -137,15 +136,6 @@ static void test_options(void **state)
 	assert_int_equal(read_row("key", "", &c), HF_EINVAL);
 	assert_int_equal(read_row("key", "user user", &c), HF_EINVAL);
 	assert_int_equal(read_row("key", "call-id", &c), HF_EINVAL);
-	assert_int_equal(read_row("on-down", "hold 2m", &ms), HF_OK);
-	assert_int_equal(ms, 120000);
-	assert_int_equal(read_row("on-down", "move", &ms), HF_OK);
-	assert_int_equal(ms, 0);
-	for (unsigned i = 0; i < 8; i++) {
-		static const char *const bad[] = {"", "hold", "hold 60", "hold 0s", "hold 2d", "move 1s", "hold 1s 2s", "hold 99999999999999999999s"};
-
-		assert_int_equal(read_row("on-down", bad[i], &ms), HF_EINVAL);
-	}
 }
 
 /* Every row's field lies in the struct, every CHOICE has words, every default is there. */
