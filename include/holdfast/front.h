@@ -23,7 +23,7 @@
 
 #define HF_ACTS_MAX 8
 #define HF_SPLICES_MAX 16
-#define HF_FLOW_STATE 128 /* octets of a front's own state in a flow */
+#define HF_FLOW_STATE 96 /* octets of a front's own state in a flow */
 #define HF_HOLD_STATE 32  /* ... in a hold */
 
 /* ---- what a front may know of where it runs ---- */

@@ -7,7 +7,8 @@
 #include "sock.h"
 #include "sources.h"
 
-#define ACCEPTS 32         /* connections taken a turn, so that others get theirs */
+#define ACCEPTS 32         /* connections taken a turn at most, so that others get theirs */
+#define CALM 16            /* turns that must all have found as many as they looked for, before they look for more: a look in vain costs as well */
 #define PAUSE_MS 100       /* out of descriptors: accepting pauses, without spinning */
 
 /* Counts a flow for its source; false: the source has as many as it may. */
@@ -45,7 +46,7 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason)
 		return HF_ENOENT;
 	if (v != PROXY_GOOD || !s)
 		return HF_EINVAL;
-	in->at += used;
+	in->at += (uint32_t)used;
 	f->proxied = false;
 	*reason = HF_R_SOURCE_LIMIT;
 	return enter(f, s->conf) ? HF_OK : HF_EFULL;
@@ -71,10 +72,8 @@ static unsigned begin(struct listening *l, const struct snap_service *s, int fd,
 	f->local = s->infos[l->at].wildcard ? sock_local(fd) : s->infos[l->at].addr;
 	f->phase = PHASE_OPENING;
 	f->transport = s->infos[l->at].transport;
-	f->side[HF_CLIENT].watch = hf_watch_new(l->w->loop, fd, HF_READ, conn_client_ready, f);
 	f->deadline = hf_timer_new(l->w->loop, conn_expired, f);
-	if (!f->side[HF_CLIENT].watch || !f->deadline) {
-		hf_watch_free(f->side[HF_CLIENT].watch);
+	if (!f->deadline || !hf_watch_init(&f->side[HF_CLIENT].watch, l->w->loop, fd, HF_READ, conn_client_ready, f)) {
 		hf_timer_free(f->deadline);
 		accept_leave(f);
 		flow_free(f);
@@ -115,31 +114,47 @@ static void pause_accepting(struct listening *l)
 	hf_timer_set(l->pause, PAUSE_MS);
 }
 
+/* Takes one; false: there is none. */
+static bool take(struct listening *l, const struct snap_service *s)
+{
+	struct worker *w = l->w;
+	struct sockaddr_storage ss;
+	socklen_t n = sizeof ss;
+	struct hf_addr source;
+	unsigned reason = HF_R_FLOW_LIMIT;
+	int fd = accept4(l->socks->fd[w->index], (struct sockaddr *)&ss, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0) {
+		if (sock_want(errno))
+			pause_accepting(l);
+		return false;
+	}
+	sock_get_addr(&ss, &source);
+	if (atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed) < w->snap->conf->gateway.max_flows)
+		reason = begin(l, s, fd, &source);
+	if (reason != HF_R_NONE)
+		refuse(l, s, fd, reason);
+	return true;
+}
+
+/* As many as came the last time, and more when that is too few for long: what is left is found by the next turn. */
 void conn_acceptable(void *arg, unsigned what)
 {
 	struct listening *l = arg;
-	struct worker *w = l->w;
-	const struct snap_service *s = snap_service(w->snap, l->service);
+	const struct snap_service *s = snap_service(l->w->snap, l->service);
+	unsigned n = 0, burst = l->burst ? l->burst : 1;
 
 	(void)what;
 	HF_BUG_ON(!s);
-	w->now_ms = hf_clock_ms();
-	for (int i = 0; i < ACCEPTS; i++) {
-		struct sockaddr_storage ss;
-		socklen_t n = sizeof ss;
-		struct hf_addr source;
-		unsigned reason = HF_R_FLOW_LIMIT;
-		int fd = accept4(l->socks->fd[w->index], (struct sockaddr *)&ss, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd < 0) {
-			if (sock_want(errno))
-				pause_accepting(l);
-			return;
-		}
-		sock_get_addr(&ss, &source);
-		if (atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed) < w->snap->conf->gateway.max_flows)
-			reason = begin(l, s, fd, &source);
-		if (reason != HF_R_NONE)
-			refuse(l, s, fd, reason);
+	l->w->now_ms = hf_clock_ms();
+	while (n < burst && take(l, s))
+		n++;
+	if (n < burst) {
+		l->burst = n;
+		l->calm = CALM;
+	} else if (l->calm) {
+		l->calm--;
+	} else if (burst < ACCEPTS) {
+		l->burst = burst * 2;
 	}
 }

@@ -43,8 +43,8 @@ void conn_watch(struct flow *f)
 		struct side *s = &f->side[i];
 		bool connecting = i == HF_SERVER && f->phase == PHASE_DIALING;
 
-		if (s->watch)
-			hf_watch_set(s->watch, (wants_read(f, (enum hf_side)i) ? HF_READ : 0u) | (connecting || side_waits(s) ? HF_WRITE : 0u));
+		if (s->watch.made)
+			hf_watch_set(&s->watch, (wants_read(f, (enum hf_side)i) ? HF_READ : 0u) | (connecting || side_waits(s) ? HF_WRITE : 0u));
 	}
 }
 
@@ -59,6 +59,17 @@ enum hf_err conn_drain(struct side *s)
 	}
 	buf_free(&s->out);
 	return HF_OK;
+}
+
+enum hf_err conn_put(struct side *s, const uint8_t *p, size_t n)
+{
+	ssize_t m = buf_len(&s->out) ? 0 : send(s->fd, p, n, MSG_NOSIGNAL);
+
+	if (m < 0 && errno != EAGAIN && errno != EINTR)
+		return HF_ECLOSED;
+	if (m < 0)
+		m = 0;
+	return (size_t)m == n || buf_add(&s->out, p + m, n - (size_t)m, OUT_MAX) ? HF_OK : HF_EFULL;
 }
 
 /* ---- steps ---- */
@@ -110,7 +121,7 @@ void conn_more(struct parcel *p, size_t need)
 {
 	struct side *s = &p->flow->side[p->ev.side];
 
-	s->need = need;
+	s->need = need > UINT32_MAX ? UINT32_MAX : (uint32_t)need;
 	if (s->eof || need > p->rt->front->max_opening)
 		conn_close_later(p->flow, need > p->rt->front->max_opening ? HF_R_TOO_BIG : p->ev.side == HF_CLIENT ? HF_R_CLIENT_CLOSED : HF_R_SERVER_CLOSED);
 }
@@ -124,19 +135,21 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 	size_t n = udp_compose(w->scratch, LETTER_MAX, base, s->splices, s->n_splices);
 	const struct snap_member *m = up ? worker_by_hash(w, p->service->pool, s->server) : NULL;
 	struct side *to = &f->side[up ? HF_SERVER : HF_CLIENT];
+	enum hf_err e;
 
-	if ((up && !m) || (s->to != HF_TO_CLIENT && !up) || (n == 0 && base.n) || !buf_add(&to->out, w->scratch, n, OUT_MAX)) {
+	if ((up && !m) || (s->to != HF_TO_CLIENT && !up) || (n == 0 && base.n)) {
 		conn_close_later(f, up && !m ? HF_R_NOT_A_MEMBER : HF_R_BAD_STEP);
 		return;
 	}
 	if (up && to->fd < 0) {
 		if (!f->failed)
-			dial_start(f, m, p->service->pool->conf->dial_timeout);
+			dial_start(f, m, p->service->pool->conf->dial_timeout, hf_bytes_of(w->scratch, n));
 		return;
 	}
 	f->told |= !up;
-	if (!(up && f->phase == PHASE_DIALING) && conn_drain(to) != HF_OK)
-		conn_close_later(f, up ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
+	e = conn_put(to, w->scratch, n);
+	if (e != HF_OK)
+		conn_close_later(f, e == HF_EFULL ? HF_R_BAD_STEP : up ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
 }
 
 void conn_hold(struct parcel *p, uint32_t ms)
@@ -155,8 +168,8 @@ void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32
 		conn_close_later(f, HF_R_BAD_STEP);
 		return;
 	}
-	c->in.at += client_used;
-	s->in.at += server_used;
+	c->in.at += (uint32_t)client_used;
+	s->in.at += (uint32_t)server_used;
 	f->mark = mark;
 	pump_start(f);
 }
@@ -190,23 +203,21 @@ const uint16_t *conn_tried(const struct flow *f, unsigned *n)
 
 /* ---- what comes in ---- */
 
-/* Reads into the side's buffer until the system has no more or the front's limit is reached. False: the side failed. */
+/* Reads until the system has no more or the front's limit is reached. Through the worker's buffer, so that the side's own is as small as
+ * what came. False: the side failed. */
 bool conn_gather(struct flow *f, struct side *s)
 {
 	size_t max = f->rt->front->max_opening;
 
 	while (!s->eof && buf_len(&s->in) < max) {
-		size_t want = max - buf_len(&s->in) < 2048 ? max - buf_len(&s->in) : 2048;
-		ssize_t n;
+		size_t room = max - buf_len(&s->in), want = room < LETTER_MAX ? room : LETTER_MAX;
+		ssize_t n = recv(s->fd, f->w->reader, want, 0);
 
-		if (!buf_room(&s->in, want, max))
-			return false;
-		n = recv(s->fd, s->in.p + s->in.n, want, 0);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
-		if (n == 0)
-			s->eof = true;
-		s->in.n += (size_t)n;
+		s->eof = n == 0;
+		if (!buf_add(&s->in, f->w->reader, (size_t)n, max))
+			return false;
 		s->octets += (uint64_t)n;
 		if ((size_t)n < want)
 			break;
@@ -356,8 +367,7 @@ static void close_side(struct flow *f, enum hf_side i)
 
 	pipe_return(f->w, s->pipe);
 	s->pipe = NULL;
-	hf_watch_free(s->watch);
-	s->watch = NULL;
+	hf_watch_fini(&s->watch);
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;

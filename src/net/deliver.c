@@ -119,7 +119,7 @@ static void more(struct parcel *p, const struct hf_act *act)
 	if (parcel_paired(p))
 		conn_more(p, act->need);
 	else if (p->flow)
-		p->flow->side[HF_CLIENT].need = act->need;
+		p->flow->side[HF_CLIENT].need = act->need > UINT32_MAX ? UINT32_MAX : (uint32_t)act->need;
 	else
 		parcel_count(p, HF_R_BAD_STEP);
 }

@@ -25,11 +25,11 @@ static void connected(struct flow *f)
 }
 
 /* A server on this machine takes the opening at once, which spares two turns; elsewhere the send says EAGAIN until the connection stands. */
-void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms)
+void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
 {
 	struct side *s = &f->side[HF_SERVER];
 	const struct snap_service *sv = snap_service(f->w->snap, f->service);
-	bool some, done;
+	bool done;
 
 	HF_BUG_ON(!sv || !f->busy);
 	f->pool = sv->pool->rt;
@@ -38,19 +38,17 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 	f->phase = PHASE_DIALING;
 	accept_opened(f);
 	note_tried(f, m->id);
-	s->fd = sock_connect(&m->addr, true, NULL);
+	s->fd = sock_dial(&m->addr);
 	if (s->fd < 0) {
 		f->failed = sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
 		return;
 	}
-	some = buf_len(&s->out) > 0;
-	if (conn_drain(s) != HF_OK) {
+	if (first.n && conn_put(s, first.p, first.n) != HF_OK) {
 		f->failed = HF_R_DIAL_FAILED;
 		return;
 	}
-	done = some && !buf_len(&s->out);
-	s->watch = hf_watch_new(f->w->loop, s->fd, done ? HF_READ : HF_WRITE, conn_server_ready, f);
-	if (!s->watch)
+	done = first.n && !buf_len(&s->out);
+	if (!hf_watch_init(&s->watch, f->w->loop, s->fd, done ? HF_READ : HF_WRITE, conn_server_ready, f))
 		f->failed = HF_R_NO_MEMORY;
 	else if (done)
 		connected(f);
@@ -80,8 +78,7 @@ void dial_failed(struct flow *f, unsigned reason)
 	if (reason != HF_R_NO_MEMORY) /* our own want says nothing about the server */
 		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
 	worker_count(f->w, f->rt, reason);
-	hf_watch_free(s->watch);
-	s->watch = NULL;
+	hf_watch_fini(&s->watch);
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;

@@ -114,7 +114,7 @@ struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation)
 
 bool buf_room(struct buf *b, size_t n, size_t max)
 {
-	size_t cap = b->cap ? b->cap : 512;
+	size_t cap = b->cap ? b->cap : 64;
 	uint8_t *p;
 
 	if (n > max || buf_len(b) > max - n)
@@ -132,7 +132,7 @@ bool buf_room(struct buf *b, size_t n, size_t max)
 	if (!p)
 		return false;
 	b->p = p;
-	b->cap = cap;
+	b->cap = (uint32_t)cap;
 	return true;
 }
 
@@ -142,7 +142,7 @@ bool buf_add(struct buf *b, const void *p, size_t n, size_t max)
 		return false;
 	if (n)
 		memcpy(b->p + b->n, p, n);
-	b->n += n;
+	b->n += (uint32_t)n;
 	return true;
 }
 

@@ -22,7 +22,7 @@ enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSW
 
 struct buf { /* octets from `at` to `n` are there */
 	uint8_t *p;
-	size_t at, n, cap;
+	uint32_t at, n, cap;
 };
 
 /* Octets on their way inside the system. */
@@ -32,45 +32,20 @@ struct pipe {
 	struct pipe *next;     /* of the spare ones */
 };
 
-struct side {
+struct side { /* what a relayed octet needs stands together */
+	struct buf in;         /* not dealt with yet, before RELAY */
+	uint32_t need;         /* the front wants at least so many */
 	int fd;                /* -1: none */
-	struct hf_watch *watch;
-	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
-	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
-	uint64_t octets;       /* received from this side */
-	size_t need;           /* the front wants at least so many */
 	bool eof, shut;        /* it has closed / FIN was sent to it */
 	uint8_t bulk;          /* RELAY: more comes from it than a copy is good for, until so many small reads (pump.c) */
+	struct buf out;        /* not yet taken by the system */
+	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
+	uint64_t octets;       /* received from this side */
+	struct hf_watch watch;
 };
 
-struct flow {
-	struct worker *w;
-	struct service_rt *rt;
-	struct pool_rt *pool;
-	uint32_t slot, generation;
-	enum phase phase;
-	uint16_t service;      /* id */
-	uint16_t server;       /* member id of the server side */
-	uint16_t tried[TRIED_MAX];
-	uint8_t n_tried;
-	bool counted, opened;  /* among its source's; its opening is complete */
-	bool proxied;          /* a PROXY header must come first */
-	bool busy;             /* a step is running: what it asks for is done behind it */
-	bool told;             /* the front has sent the client something: it must arrive before the end */
-	unsigned end;          /* a reason, when the flow is to end after the step */
-	unsigned failed;       /* a reason, when a dial failed while the step ran */
-	uint32_t listener;     /* hash */
-	uint32_t server_hash;
-	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
-	uint64_t mark_client, mark_server; /* octets of each side at RELAY */
-	struct hf_addr source, local;
-	struct hf_timer *deadline;
-	struct side side[2];   /* HF_CLIENT, HF_SERVER */
-	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
-	uint8_t state[HF_FLOW_STATE];
-
-	/* connections that carry messages */
-	enum hf_transport transport;
+/* What a connection of a framed front needs beside. */
+struct stream {
 	bool link;             /* we dialled it; source is whom */
 	uint8_t index;         /* of several links to one address */
 	bool cut;              /* what waits in `out` begins inside a message */
@@ -81,6 +56,39 @@ struct flow {
 	uint64_t last_ms, partial_ms;
 	struct hf_flow_name blocked_by;
 	struct flow *next_dirty, *next_blocked, *next_link;
+};
+
+/* Many are held for days, so that it is one piece, without what only its beginning or another kind of flow needs. */
+struct flow {
+	struct worker *w;
+	struct service_rt *rt;
+	struct pool_rt *pool;
+	uint32_t slot, generation;
+	uint16_t service;      /* id */
+	uint16_t server;       /* member id of the server side */
+	uint16_t end;          /* a reason, when the flow is to end after the step */
+	uint16_t failed;       /* a reason, when a dial failed while the step ran */
+	uint8_t phase;         /* enum phase */
+	uint8_t transport;     /* enum hf_transport */
+	uint8_t n_tried;       /* 0 in RELAY */
+	bool counted, opened;  /* among its source's; its opening is complete */
+	bool proxied;          /* a PROXY header must come first */
+	bool busy;             /* a step is running: what it asks for is done behind it */
+	bool told;             /* the front has sent the client something: it must arrive before the end */
+	bool tuned;            /* RELAY: both sockets have what a long session needs */
+	uint32_t listener;     /* hash */
+	uint32_t server_hash;
+	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
+	struct hf_timer *deadline;
+	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
+	struct hf_addr source, local;
+	union {
+		uint16_t tried[TRIED_MAX];                 /* before RELAY: servers */
+		uint64_t mark_from[2];                     /* RELAY: octets of each side at its start */
+		struct stream stream;                      /* framed fronts */
+	};
+	_Alignas(8) uint8_t state[HF_FLOW_STATE];
+	struct side side[2];   /* HF_CLIENT, HF_SERVER */
 };
 
 /* flow.c: the table, buffers */
@@ -110,6 +118,8 @@ void conn_expired(void *flow);
 void conn_deadline(struct flow *f, uint64_t ms); /* 0: none */
 /* Sends what waits for a side; HF_ECLOSED: the side failed. */
 enum hf_err conn_drain(struct side *s);
+/* Octets for a side, behind what waits: at once as far as the system takes them, the rest is kept. HF_ECLOSED: it failed; HF_EFULL: too much waits. */
+enum hf_err conn_put(struct side *s, const uint8_t *p, size_t n) HF_MUST_USE;
 
 bool conn_gather(struct flow *f, struct side *s) HF_MUST_USE; /* false: the side failed */
 
@@ -140,8 +150,8 @@ void link_forget(struct flow *f);
 void stuck_free(struct flow *f);
 
 /* dial.c */
-/* f->failed says so when it failed at once. */
-void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms);
+/* The connection begins with `first`. f->failed says so when it failed at once. */
+void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first);
 void dial_done(struct flow *f);
 void dial_failed(struct flow *f, unsigned reason);
 

@@ -179,6 +179,7 @@ struct listening { /* a listener that this worker watches */
 		int fd;
 		struct hf_watch *watch;
 	} gather;
+	unsigned burst, calm;   /* streams: connections taken a turn; turns until it may be more (accept.c) */
 };
 
 #define ANSWER_PLACES 1024

@@ -3,33 +3,28 @@
 #include "holdfast/loop.h"
 
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <stdlib.h>
 
 struct hf_loop {
 	struct event_base *base;
 };
 
-/* libevent's own part follows ours in one allocation: a flow has two watches, and there are many flows. */
-struct hf_watch {
-	struct hf_loop *loop;
-	hf_watch_fn *fn;
-	void *arg;
-	int fd;
-	unsigned what;
-};
+_Static_assert(sizeof(struct event) <= sizeof ((struct hf_watch *)0)->inside, "room for libevent's part");
 
 struct hf_timer {
 	hf_timer_fn *fn;
 	void *arg;
 };
 
-static struct event *event_of(struct hf_watch *w) { return (struct event *)(void *)(w + 1); }
+static struct event *event_of(struct hf_watch *w) { return (struct event *)(void *)w->inside; }
 static struct event *event_of_timer(struct hf_timer *t) { return (struct event *)(void *)(t + 1); }
 
 struct hf_loop *hf_loop_new(void)
 {
+	bool fits = event_get_struct_event_size() <= sizeof ((struct hf_watch *)0)->inside; /* the library of now is not the one we were built with */
 	struct event_config *cfg = event_config_new();
-	struct hf_loop *l = calloc(1, sizeof *l);
+	struct hf_loop *l = fits ? calloc(1, sizeof *l) : NULL;
 
 	if (cfg && l) {
 		event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
@@ -62,36 +57,51 @@ static void ready(evutil_socket_t fd, short what, void *arg)
 	w->fn(w->arg, (what & (EV_READ | EV_SIGNAL) ? HF_READ : 0u) | (what & EV_WRITE ? HF_WRITE : 0u));
 }
 
-struct hf_watch *hf_watch_new(struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
-{
-	struct hf_watch *w = calloc(1, sizeof *w + event_get_struct_event_size());
+static short flags(unsigned what) { return (short)(EV_PERSIST | (what & HF_READ ? EV_READ : 0) | (what & HF_WRITE ? EV_WRITE : 0)); }
 
-	if (!w)
-		return NULL;
-	*w = (struct hf_watch){.loop = l, .fn = fn, .arg = arg, .fd = fd};
-	event_assign(event_of(w), l->base, fd, EV_PERSIST, ready, w);
-	hf_watch_set(w, what);
-	return w;
+bool hf_watch_init(struct hf_watch *w, struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
+{
+	*w = (struct hf_watch){.fn = fn, .arg = arg, .what = what, .made = true};
+	event_assign(event_of(w), l->base, fd, flags(what), ready, w);
+	if (!what || event_add(event_of(w), NULL) == 0)
+		return true;
+	w->made = false;
+	return false;
 }
 
-void hf_watch_set(struct hf_watch *w, unsigned what)
+void hf_watch_change(struct hf_watch *w, unsigned what)
 {
-	short flags = (short)(EV_PERSIST | (what & HF_READ ? EV_READ : 0) | (what & HF_WRITE ? EV_WRITE : 0));
+	struct event *e = event_of(w);
 
-	if (w->what == what)
-		return;
-	event_del(event_of(w));
-	event_assign(event_of(w), w->loop->base, w->fd, flags, ready, w);
+	event_del(e);
+	event_assign(e, event_get_base(e), event_get_fd(e), flags(what), ready, w);
 	w->what = what;
 	if (what)
-		event_add(event_of(w), NULL);
+		event_add(e, NULL);
+}
+
+void hf_watch_fini(struct hf_watch *w)
+{
+	if (w->made)
+		event_del(event_of(w));
+	w->made = false;
+}
+
+struct hf_watch *hf_watch_new(struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
+{
+	struct hf_watch *w = malloc(sizeof *w);
+
+	if (w && hf_watch_init(w, l, fd, what, fn, arg))
+		return w;
+	free(w);
+	return NULL;
 }
 
 void hf_watch_free(struct hf_watch *w)
 {
 	if (!w)
 		return;
-	event_del(event_of(w));
+	hf_watch_fini(w);
 	free(w);
 }
 
@@ -134,11 +144,11 @@ void hf_timer_free(struct hf_timer *t)
 
 struct hf_watch *hf_loop_signal(struct hf_loop *l, int signo, hf_watch_fn *fn, void *arg)
 {
-	struct hf_watch *w = calloc(1, sizeof *w + event_get_struct_event_size());
+	struct hf_watch *w = malloc(sizeof *w);
 
 	if (!w)
 		return NULL;
-	*w = (struct hf_watch){.loop = l, .fn = fn, .arg = arg, .fd = signo};
+	*w = (struct hf_watch){.fn = fn, .arg = arg, .made = true};
 	evsignal_assign(event_of(w), l->base, signo, ready, w);
 	if (evsignal_add(event_of(w), NULL) == 0)
 		return w;

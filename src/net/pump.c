@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "flow.h"
+#include "sock.h"
 
 #define COPY (64u * 1024)  /* octets a read; more gains little over one shared buffer */
 #define TURNS 4            /* reads a turn, so that a busy flow leaves the others their time */
@@ -25,16 +26,13 @@ static void pass_fin(struct flow *f, enum hf_side from)
 	to->shut = true;
 }
 
-/* Octets for a side: at once as far as the system takes them, the rest kept. False: the side failed. */
-static bool give(struct side *to, const uint8_t *p, size_t n)
+/* What a long session needs and a short one does without: most that knock and go have no octet behind their opening. The accepted socket
+ * has it of its listener. */
+static void tune(struct flow *f)
 {
-	ssize_t m = send(to->fd, p, n, MSG_NOSIGNAL);
-
-	if (m < 0 && errno != EAGAIN && errno != EINTR)
-		return false;
-	if (m < 0)
-		m = 0;
-	return (size_t)m == n || buf_add(&to->out, p + m, n - (size_t)m, OUT_MAX);
+	if (!f->tuned)
+		sock_tune(f->side[HF_SERVER].fd);
+	f->tuned = true;
 }
 
 /* A large read makes the side bulk; small ones end that in time. */
@@ -59,7 +57,8 @@ static bool copy(struct flow *f, enum hf_side from, size_t *moved, unsigned *rea
 	s->eof = n == 0;
 	s->octets += *moved = (size_t)n;
 	*reason = error_of(!from);
-	return n == 0 || give(&f->side[!from], f->w->scratch, (size_t)n);
+	tune(f);
+	return n == 0 || conn_put(&f->side[!from], f->w->scratch, (size_t)n) == HF_OK;
 }
 
 /* Out of the pipe, as far as the system takes it. False: the side failed. */
@@ -134,10 +133,10 @@ static bool drain(struct flow *f, struct side *s)
 static void marked(struct flow *f)
 {
 	struct hf_event ev = {.kind = HF_EV_WAKE};
-	uint64_t c = f->side[HF_CLIENT].octets - f->mark_client, s = f->side[HF_SERVER].octets - f->mark_server;
 
-	if (!f->mark || c < f->mark || s < f->mark)
-		return;
+	for (int i = 0; i < 2; i++)
+		if (f->side[i].octets - f->mark_from[i] < f->mark)
+			return;
 	f->mark = 0;
 	if (snap_service(f->w->snap, f->service))
 		conn_step(f, &ev);
@@ -155,7 +154,8 @@ void pump_go_on(struct flow *f)
 		return;
 	}
 	conn_watch(f);
-	marked(f);
+	if (f->mark)
+		marked(f);
 }
 
 void pump_start(struct flow *f)
@@ -163,13 +163,13 @@ void pump_start(struct flow *f)
 	f->phase = PHASE_RELAY;
 	hf_timer_free(f->deadline); /* a session has no deadline any more, and may last for days */
 	f->deadline = NULL;
-	f->mark_client = f->side[HF_CLIENT].octets - buf_len(&f->side[HF_CLIENT].in);
-	f->mark_server = f->side[HF_SERVER].octets - buf_len(&f->side[HF_SERVER].in);
+	f->n_tried = 0; /* mark_from stands where they stood */
 	for (int i = 0; i < 2; i++) {
 		struct side *from = &f->side[i], *to = &f->side[!i];
 		struct hf_bytes rest = buf_view(&from->in);
 
-		if (rest.n && (!buf_add(&to->out, rest.p, rest.n, OUT_MAX) || conn_drain(to) != HF_OK)) {
+		f->mark_from[i] = from->octets - rest.n;
+		if (rest.n && conn_put(to, rest.p, rest.n) != HF_OK) {
 			conn_close_later(f, error_of((enum hf_side)!i));
 			return;
 		}

@@ -105,7 +105,7 @@ int sock_listen(const struct hf_addr *a, bool stream, uint64_t rcvbuf)
 	return fd;
 }
 
-int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to)
+static int connect_to(const struct hf_addr *a, bool stream, bool speaks, const struct hf_addr *bind_to)
 {
 	struct sockaddr_storage ss, from;
 	socklen_t n = sock_put_addr(&ss, a);
@@ -119,12 +119,15 @@ int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bin
 		if (bind(fd, (struct sockaddr *)&from, m) != 0)
 			return fail(fd);
 	}
-	if (stream)
-		sock_tune(fd);
+	if (speaks)
+		set(fd, IPPROTO_TCP, TCP_QUICKACK, 0);
 	if (connect(fd, (struct sockaddr *)&ss, n) != 0 && errno != EINPROGRESS)
 		return fail(fd);
 	return fd;
 }
+
+int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to) { return connect_to(a, stream, false, bind_to); }
+int sock_dial(const struct hf_addr *a) { return connect_to(a, true, true, NULL); }
 
 bool sock_want(int e) { return e == EMFILE || e == ENFILE || e == ENOMEM || e == ENOBUFS || e == EADDRNOTAVAIL; }
 

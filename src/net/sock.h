@@ -14,11 +14,13 @@ struct hf_addr sock_local(int fd);
 int sock_listen(const struct hf_addr *a, bool stream, uint64_t rcvbuf);
 /* A non-blocking connect under way or done; -1: errno. bind_to may be NULL. */
 int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to);
+/* The same for a stream on which octets follow at once: they bring the handshake's last acknowledgement along, a packet less. */
+int sock_dial(const struct hf_addr *a);
 /* An errno of ours alone: descriptors, memory or ports have run out here; it says nothing about the peer. */
 bool sock_want(int e);
 /* 0 or the errno of a connect that has ended. */
 int sock_error(int fd);
-/* Low delay and keep-alive on both ends of a relay (RULES-RDP 34: long and silent). */
+/* Low delay and keep-alive on both ends of a relay (RULES-RDP 34: long and silent). Accepted sockets have them of their listener. */
 void sock_tune(int fd);
 /* A peer that takes nothing for half a minute is gone (TCP_USER_TIMEOUT). */
 void sock_patience(int fd);

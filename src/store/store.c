@@ -93,6 +93,7 @@ static enum hf_err map_file(struct hf_region *r, const char *path, struct hf_wri
 		r->base = NULL;
 		return fail(r, path, of_system(), strerror(errno), why);
 	}
+	(void)madvise(r->base, HEAD + r->n, MADV_RANDOM); /* keys are hashes: what lies beside one is not wanted next, and would only stay resident */
 	memcpy(r->base, &want, sizeof want);
 	r->p = (uint8_t *)r->base + HEAD;
 	return HF_OK;
