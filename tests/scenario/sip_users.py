@@ -119,6 +119,19 @@ def chain(s):
     g.stop()
 
 
+def no_key(s):
+    """none of the chain's keys: the pool's fallback deals, and what it dealt is remembered"""
+    servers = [s.sip_server(f"f{n}") for n in range(3)]
+    g = s.gateway(s.ini_gateway("nokey") + s.ini_sip(servers, "probe = none\nfallback = round-robin", "key = header:X-Tenant"), name="nokey")
+    p = Phone(g.at())
+    got = [p.ask("INVITE", "x@lab.example", call_id=f"call-{n}") for n in range(9)]
+    equal(sorted(got.count(x.label) for x in servers), [3, 3, 3], "calls dealt in turns")
+    for n in range(9):
+        equal(p.ask("INVITE", "x@lab.example", call_id=f"call-{n}"), got[n], "the same call again")
+    equal(sum(x["sessions"] for x in g.ctl("servers")["servers"]), 9, "sessions counted")
+    g.stop()
+
+
 class Connection:
     """a phone behind a NAT: reached by the connection that it opened, and by nothing else"""
     def __init__(self, at):
@@ -202,4 +215,5 @@ def b84_newest_flow(s):
 def run(s):
     users(s)
     chain(s)
+    no_key(s)
     b84_newest_flow(s)

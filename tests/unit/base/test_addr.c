@@ -78,6 +78,35 @@ static void test_compare(void **state)
 	assert_string_equal(text_of(&b), "-:0");
 }
 
+/* Prefixes by their form, and the network that is left of an address; fails without the mask of hf_w_net, or its unmapping. */
+static void test_networks(void **state)
+{
+	static const struct { const char *prefix, *addr, *want; } t[] = {
+		{"", "192.0.2.51", "192.0.2.51"}, {"/24", "192.0.2.51", "192.0.2.0/24"}, {"/32", "192.0.2.51", "192.0.2.51"}, {"/1", "192.0.2.51", "128.0.0.0/1"},
+		{"/33", "192.0.2.51", "192.0.2.51"}, {"/33", "2001:db8:8000::1", "2001:db8:8000::/33"}, {"/128", "2001:db8::1", "2001:db8::1"},
+		{"/24", "2001:db8::1", "2001:db8::1"}, {"/24/20", "2001:db8::1", "2001::/20"}, {"/31/64", "192.0.2.51", "192.0.2.50/31"},
+		{"/24", "::ffff:192.0.2.51", "192.0.2.0/24"}, {"/24/127", "2001:db8::7", "2001:db8::6/127"},
+	};
+	static const char *const bad[] = {"24", "/", "/0", "/129", "/x", "/24/", "/24/0", "/24/129", "/33/64", "//64", "/24/64/", "/-1", "/ 24"};
+	struct hf_prefix p;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof t / sizeof t[0]; i++) {
+		char text[64];
+		struct hf_writer w = hf_writer_on(text, sizeof text);
+		struct hf_addr a;
+
+		assert_int_equal(hf_addr_read_ip(hf_bytes_str(t[i].addr), &a), HF_OK);
+		assert_true(hf_prefix_read(hf_bytes_str(t[i].prefix), &p));
+		hf_w_net(&w, &a, p);
+		if (!hf_bytes_eq(hf_writer_view(&w), hf_bytes_str(t[i].want)))
+			fail_msg("%s%s: %.*s", t[i].addr, t[i].prefix, (int)w.n, text);
+	}
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		if (hf_prefix_read(hf_bytes_str(bad[i]), &p))
+			fail_msg("%s", bad[i]);
+}
+
 static void test_transports(void **state)
 {
 	enum hf_transport t;
@@ -93,7 +122,7 @@ static void test_transports(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_refused), cmocka_unit_test(test_compare), cmocka_unit_test(test_transports)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_refused), cmocka_unit_test(test_compare), cmocka_unit_test(test_networks), cmocka_unit_test(test_transports)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
