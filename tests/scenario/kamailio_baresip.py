@@ -65,11 +65,13 @@ def command(control, name, params=""):
     text = json.dumps(dict(command=name, params=params, token="t"))
     with socket.create_connection(("127.0.0.1", control), 5) as c:
         c.sendall(f"{len(text)}:{text},".encode())
-        c.settimeout(0.6)
+        c.settimeout(2)
         got = b""
         try:
             while d := c.recv(65536):
                 got += d
+                if b'"response":true' in got and got.endswith(b"},"):    # netstrings of JSON: events, and the answer
+                    break
         except socket.timeout:
             pass
         return got.decode(errors="replace")
