@@ -14,7 +14,11 @@
 	X(KEY, "key") X(FINGERPRINT, "fingerprint") X(SLOT, "slot") X(OWNER, "owner") X(SERVER, "server") X(WHY, "why") \
 	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up") \
 	X(STORIES, "stories") X(SERVICE, "service") X(FROM, "from") X(STEPS, "steps") X(STEP, "step") X(VERDICT, "verdict") X(TEXT, "text") \
-	X(PASSED, "passed_over") X(LIFE, "life") X(LIFE_S, "life_s") X(OCTETS, "octets") X(REASON, "reason")
+	X(PASSED, "passed_over") X(LIFE, "life") X(LIFE_S, "life_s") X(OCTETS, "octets") X(REASON, "reason") \
+	X(TENTATIVE, "tentative") X(FLOWS, "flows") X(SEEN_S, "seen_s") X(MATCHING, "matching") X(CONNECTED, "connected") \
+	X(CHANGE, "change") X(SLOTS_MOVED, "slots_moved") X(SLOTS_ASTRAY, "slots_astray") X(ENTRIES_MOVED, "entries_moved") \
+	X(EXCEPTIONS_BEFORE, "exceptions_before") X(EXCEPTIONS_AFTER, "exceptions_after") X(ARRIVALS, "arrivals") X(SPILLED, "spilled") \
+	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after")
 
 enum hf_field {
 #define X(e, name) HF_F_##e,

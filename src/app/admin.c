@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "errand.h"
 #include "gateway.h"
 #include "holdfast/log.h"
 #include "json.h"
@@ -16,6 +17,7 @@
 #define CLIENTS 32     /* at once; an operator and some scripts */
 #define DEADLINE_MS 5000 /* for the request line, and again for each part of the answer that is taken */
 #define LINE_FIRST 4096 /* room that a line gets at first */
+#define ERRAND_MS 60000 /* for an answer that takes its time: no table is so long, but others may come first */
 #define PAUSE_MS 200   /* before accept is tried again when descriptors or memory have run out */
 
 struct client {
@@ -27,6 +29,7 @@ struct client {
 	size_t n, room;
 	struct json out;
 	size_t sent;
+	struct errand *errand; /* that has its answer; NULL: none is out */
 };
 
 struct admin {
@@ -34,6 +37,7 @@ struct admin {
 	int fd, reserve;
 	struct hf_watch *watch;
 	struct hf_timer *resume;
+	struct errands *errands;
 	struct client *clients[CLIENTS];
 	unsigned n_clients;
 	dev_t dev; /* the socket file that is ours to remove */
@@ -51,6 +55,8 @@ static void client_end(void *arg)
 	struct client *c = arg;
 	struct admin *a = c->admin;
 
+	if (c->errand)
+		errands_forget(a->errands, c->errand);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		if (a->clients[i] == c) {
 			a->clients[i] = NULL;
@@ -86,10 +92,9 @@ static void client_send(struct client *c)
 	client_end(c);
 }
 
-static void client_answer(struct client *c, struct hf_bytes line)
+/* c->out is whole. */
+static void client_reply(struct client *c)
 {
-	c->out = json_new();
-	answer(c->admin->g, line, &c->out);
 	if (!json_failed(&c->out))
 		hf_w_u8(&c->out.w, '\n'); /* json_close always leaves place */
 	if (json_failed(&c->out)) {
@@ -108,6 +113,48 @@ static void client_refuse(struct client *c, const char *text)
 	json_close(&c->out, '}');
 	hf_w_u8(&c->out.w, '\n');
 	client_send(c);
+}
+
+static void errand_done(void *arg, struct json *out)
+{
+	struct client *c = arg;
+
+	c->errand = NULL;
+	c->out = *out;
+	*out = json_new();
+	client_reply(c);
+}
+
+static void client_answer(struct client *c, struct hf_bytes line)
+{
+	struct errand *x;
+
+	c->out = json_new();
+	x = answer(c->admin->g, line, &c->out);
+	if (!x) {
+		client_reply(c);
+		return;
+	}
+	if (errands_send(c->admin->errands, x, errand_done, c) != HF_OK) {
+		x->free(x);
+		client_refuse(c, "no memory for a thread");
+		return;
+	}
+	c->errand = x;
+	hf_timer_set(c->timer, ERRAND_MS);
+}
+
+/* Whoever waits for an errand has nothing more to say, but may go. */
+static void client_idle(struct client *c)
+{
+	ssize_t n = recv(c->fd, c->line, c->room, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0)
+		client_end(c);
+	else if (n == 0)
+		hf_watch_set(c->watch, 0); /* its side is closed: all is said; the answer goes out, or fails */
 }
 
 /* Room for more of the line, of which the longest is not there yet. */
@@ -163,7 +210,9 @@ static void client_ready(void *arg, unsigned what)
 	struct client *c = arg;
 
 	(void)what;
-	if (c->out.w.n)
+	if (c->errand)
+		client_idle(c);
+	else if (c->out.w.n)
 		client_send(c);
 	else
 		client_read(c);
@@ -305,9 +354,10 @@ enum hf_err admin_open(struct gateway *g, struct admin **out, struct hf_writer *
 		goto out;
 	e = HF_ENOMEM;
 	keep_reserve(a);
+	a->errands = errands_new(g->loop);
 	a->watch = hf_watch_new(g->loop, a->fd, HF_READ, accept_ready, a);
 	a->resume = hf_timer_new(g->loop, resume, a);
-	if (a->watch && a->resume)
+	if (a->watch && a->resume && a->errands)
 		e = HF_OK;
 out:
 	if (e != HF_OK)
@@ -326,6 +376,7 @@ void admin_close(struct admin *a)
 	for (unsigned i = 0; i < CLIENTS; i++)
 		if (a->clients[i])
 			client_end(a->clients[i]);
+	errands_free(a->errands);
 	hf_watch_free(a->watch);
 	hf_timer_free(a->resume);
 	if (a->fd >= 0)

@@ -112,22 +112,25 @@ static enum hf_err where(struct gateway *g, const struct command *c, struct json
 static enum hf_err (*const run[])(struct gateway *, const struct command *, struct json *, struct hf_writer *) = {
 	[COMMAND_STATUS] = status, [COMMAND_SERVERS] = servers, [COMMAND_WHERE] = where, [COMMAND_DRAIN] = drain,
 	[COMMAND_UNDRAIN] = drain, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now, [COMMAND_EXPLAIN] = explain,
+	[COMMAND_SIMULATE] = simulate, [COMMAND_SESSIONS] = sessions, [COMMAND_MOVE] = session_change, [COMMAND_FORGET] = session_change,
 };
 
 /* A command that fails has written nothing. */
-void answer(struct gateway *g, struct hf_bytes line, struct json *j)
+struct errand *answer(struct gateway *g, struct hf_bytes line, struct json *j)
 {
 	uint8_t text[2048];
 	struct hf_writer why = hf_writer_on(text, sizeof text);
 	struct command c;
 	enum hf_err e = command_read(line, &c, &why);
 
+	g->errand = NULL;
 	if (e == HF_OK)
 		e = run[c.kind](g, &c, j, &why);
 	if (e == HF_OK)
-		return;
+		return g->errand;
 	json_open(j, JSON_ITEM, '{');
 	json_bool(j, HF_F_OK, false);
 	json_text(j, HF_F_ERROR, why.n ? hf_writer_view(&why) : hf_bytes_str(hf_err_text(e)));
 	json_close(j, '}');
+	return NULL;
 }

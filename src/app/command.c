@@ -8,7 +8,7 @@
 #define QUOTE_MAX 64 /* octets of what was typed that an error repeats */
 
 typedef enum hf_err args_fn(struct hf_bytes rest, struct command *c, struct hf_writer *why);
-static args_fn no_args, where_args, server_args, weight_args, explain_args;
+static args_fn no_args, where_args, server_args, weight_args, explain_args, simulate_args, sessions_args, move_args;
 
 static const struct word {
 	const char *name, *usage;
@@ -24,6 +24,11 @@ static const struct word {
 	{"reload", "reload", COMMAND_RELOAD, no_args},
 	{"explain", "explain [--pool POOL] [KIND:]KEY | explain [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] --message HEX", COMMAND_EXPLAIN,
 	 explain_args},
+	{"simulate", "simulate [--pool POOL] add SERVER [weight=0..256] | remove SERVER | drain SERVER | undrain SERVER | weight SERVER 0..256", COMMAND_SIMULATE,
+	 simulate_args},
+	{"sessions", "sessions [--pool POOL] [--server SERVER] [--limit 1..10000]", COMMAND_SESSIONS, sessions_args},
+	{"move", "move [--pool POOL] [KIND:]KEY SERVER", COMMAND_MOVE, move_args},
+	{"forget", "forget [--pool POOL] [KIND:]KEY", COMMAND_FORGET, where_args},
 };
 #define N_WORDS (sizeof words / sizeof words[0])
 
@@ -113,6 +118,7 @@ static const struct option {
 } options[] = {
 	{"--pool", "the name of a pool", offsetof(struct command, pool)},
 	{"--service", "the name of a service", offsetof(struct command, service)},
+	{"--server", "the name of a server", offsetof(struct command, server)},
 	{"--from", "an address", offsetof(struct command, from)},
 	{"--via", "a transport", offsetof(struct command, via)},
 	{"--message", "hex digits", offsetof(struct command, message)},
@@ -176,6 +182,91 @@ static enum hf_err explain_args(struct hf_bytes rest, struct command *c, struct 
 		return read_key(rest, c, why);
 	hf_w_str(why, "--service, --from and --via are of a message: its octets are missing");
 	return HF_EINVAL;
+}
+
+/* The last word is the server, all before it the key. */
+static enum hf_err move_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	enum hf_err e = take_options(&rest, pool_only, c, why);
+	size_t at = rest.n;
+
+	while (at && rest.p[at - 1] != ' ' && rest.p[at - 1] != '\t')
+		at--;
+	c->server = hf_bytes_sub(rest, at, SIZE_MAX);
+	if (e == HF_OK && !at) {
+		hf_w_str(why, "a key and the server that it is to go to are wanted");
+		return HF_EINVAL;
+	}
+	return e != HF_OK ? e : read_key(hf_bytes_trim(hf_bytes_sub(rest, 0, at)), c, why);
+}
+
+static enum hf_err sessions_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	static const char *const allowed[] = {"--pool", "--server", NULL};
+	uint64_t v = COMMAND_LIMIT;
+	enum hf_err e;
+
+	for (;;) {
+		struct hf_bytes behind, w;
+
+		e = take_options(&rest, allowed, c, why);
+		behind = rest;
+		if (e != HF_OK || !hf_bytes_eq(next_word(&behind), HF_LIT("--limit")))
+			break;
+		w = next_word(&behind);
+		rest = behind;
+		if (hf_read_uint(w, COMMAND_LIMIT_MAX, &v) != HF_OK || !v) {
+			hf_w_printf(why, "--limit wants a number from 1 to %u; got ", COMMAND_LIMIT_MAX);
+			command_quote(why, w);
+			return HF_ERANGE;
+		}
+	}
+	c->limit = (uint32_t)v;
+	return e != HF_OK ? e : no_args(rest, c, why);
+}
+
+static enum hf_err simulate_weight(struct hf_bytes *rest, struct command *c, struct hf_writer *why)
+{
+	bool add = hf_bytes_eq(c->change, HF_LIT("add"));
+	struct hf_bytes w = next_word(rest);
+	uint64_t v = 100; /* as a server line without one */
+
+	if (add && hf_bytes_starts(w, HF_LIT("weight=")))
+		w = hf_bytes_sub(w, 7, SIZE_MAX);
+	else if (add && w.n)
+		return too_much(w, why);
+	if ((!add || w.n) && hf_read_uint(w, COMMAND_WEIGHT_MAX, &v) != HF_OK) {
+		hf_w_str(why, "a weight is a number from 0 to 256; got ");
+		command_quote(why, w);
+		return HF_ERANGE;
+	}
+	c->weight = (uint32_t)v;
+	return HF_OK;
+}
+
+static enum hf_err simulate_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	static const struct { const char *name; bool weight; } changes[] = {{"add", true}, {"remove", false}, {"drain", false}, {"undrain", false}, {"weight", true}};
+	enum hf_err e = take_options(&rest, pool_only, c, why);
+	size_t i = 0;
+
+	if (e != HF_OK)
+		return e;
+	c->change = next_word(&rest);
+	while (i < 5 && !hf_bytes_eq(c->change, hf_bytes_str(changes[i].name)))
+		i++;
+	if (i == 5) {
+		hf_w_str(why, "what can be simulated is add, remove, drain, undrain and weight");
+		return HF_EINVAL;
+	}
+	e = read_server(&rest, c, why);
+	if (e == HF_OK)
+		e = take_options(&rest, pool_only, c, why);
+	if (e == HF_OK && changes[i].weight)
+		e = simulate_weight(&rest, c, why);
+	if (e == HF_OK)
+		e = take_options(&rest, pool_only, c, why);
+	return e != HF_OK ? e : no_args(rest, c, why);
 }
 
 static enum hf_err unknown(struct hf_bytes typed, struct hf_writer *why)

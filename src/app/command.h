@@ -8,18 +8,23 @@
 #define COMMAND_LINE_MAX (2 * COMMAND_MESSAGE_MAX + 512) /* octets of a line, its end included: such a message in hex, and the words before it */
 #define COMMAND_KEY_MAX 4096      /* octets of a key; no real one is near */
 #define COMMAND_WEIGHT_MAX 256
+#define COMMAND_LIMIT 100         /* sessions that are listed, unless said otherwise ... */
+#define COMMAND_LIMIT_MAX 10000   /* ... and at most: about 2 MB */
 
-enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN };
+enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN,
+	COMMAND_SIMULATE, COMMAND_SESSIONS, COMMAND_MOVE, COMMAND_FORGET };
 
 /* All views borrow the line. */
 struct command {
 	enum command_kind kind;
 	struct hf_bytes pool;    /* of --pool P or P/S; empty: not said */
-	struct hf_bytes server;  /* DRAIN, UNDRAIN, WEIGHT */
-	struct hf_bytes key;     /* WHERE, EXPLAIN: [KIND:]KEY, blanks inside kept */
+	struct hf_bytes server;  /* DRAIN, UNDRAIN, WEIGHT, SIMULATE, MOVE; SESSIONS: may be empty */
+	struct hf_bytes key;     /* WHERE, EXPLAIN, MOVE, FORGET: [KIND:]KEY, blanks inside kept */
 	struct hf_bytes message; /* EXPLAIN: hex digits, instead of a key */
 	struct hf_bytes service, from, via; /* EXPLAIN of a message; may be empty */
-	uint32_t weight;         /* WEIGHT: 0..256 */
+	struct hf_bytes change;  /* SIMULATE: add, remove, drain, undrain or weight */
+	uint32_t limit;          /* SESSIONS */
+	uint32_t weight;         /* WEIGHT, SIMULATE: 0..256 */
 	bool weight_of_file;     /* WEIGHT: back to the file's */
 };
 

@@ -11,6 +11,7 @@
 struct admin;
 struct upkeep;
 struct json;
+struct errand;
 
 /* Where things lie; found once, because the answer depends on who we are and that changes when privileges are dropped. */
 struct places {
@@ -29,6 +30,7 @@ struct gateway {
 	struct hf_net *net;
 	struct upkeep *upkeep;
 	struct admin *admin;
+	struct errand *errand; /* that the command just read has left; else NULL */
 	struct hf_watch *signals[3];
 	uint64_t start_ms;
 	struct said { char service[64]; uint32_t hash; } *said; /* listeners that the log has */
@@ -68,8 +70,8 @@ void upkeep_free(struct upkeep *u);
 enum hf_err admin_open(struct gateway *g, struct admin **out, struct hf_writer *why) HF_MUST_USE;
 void admin_close(struct admin *a);
 
-/* answer.c: one line in, one JSON value out. */
-void answer(struct gateway *g, struct hf_bytes line, struct json *j);
+/* answer.c: one line in, one JSON value out; or an errand (errand.h), which is the caller's and will have the answer. */
+struct errand *answer(struct gateway *g, struct hf_bytes line, struct json *j);
 
 /* notify.c: a state for the service manager, when there is one (sd_notify(3)): "READY=1". */
 void notify(const char *state);

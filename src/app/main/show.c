@@ -95,7 +95,7 @@ static void show_status(const struct hf_json *a)
 
 /* A server's row; a weight that is not the file's says so, and a server that the file has no more. */
 enum { COLUMNS = 11 };
-static void row(const struct hf_json *s, char cell[COLUMNS][128])
+static bool row(const struct hf_json *s, char cell[COLUMNS][128])
 {
 	static const enum hf_field plain[COLUMNS] = {HF_F_POOL, HF_F_NAME, HF_F_TRANSPORT, HF_F_ADDRESS, HF_F_STATE, HF_F_SINCE_S, HF_F_WEIGHT,
 		HF_F_SESSIONS, HF_F_CAP, HF_F_SLOTS, HF_F_LAST_FAILURE};
@@ -110,31 +110,119 @@ static void row(const struct hf_json *s, char cell[COLUMNS][128])
 		snprintf(cell[6], sizeof cell[6], "%.40s (file %.40s)", show_text(s, HF_F_WEIGHT), show_text(s, HF_F_FILE_WEIGHT));
 	if (!cell[COLUMNS - 1][0])
 		snprintf(cell[COLUMNS - 1], sizeof cell[0], "-");
+	return true;
+}
+
+/* Rows in columns as wide as they need; the last is not padded. fill answers false for what is no row. */
+static void show_table(const char *const *head, unsigned columns, const struct hf_json *list, bool (*fill)(const struct hf_json *item, char cell[COLUMNS][128]))
+{
+	char cell[COLUMNS][128];
+	size_t width[COLUMNS], at = 0;
+	struct hf_json v;
+
+	for (unsigned i = 0; i < columns; i++)
+		width[i] = strlen(head[i]);
+	while (hf_json_next(list, &at, NULL, &v))
+		for (unsigned i = 0; fill(&v, cell) && i < columns; i++)
+			width[i] = strlen(cell[i]) > width[i] ? strlen(cell[i]) : width[i];
+	for (unsigned i = 0; i < columns; i++)
+		snprintf(cell[i], sizeof cell[i], "%s", head[i]);
+	at = 0;
+	do {
+		for (unsigned i = 0; i + 1 < columns; i++)
+			printf("%-*s  ", (int)width[i], cell[i]);
+		printf("%s\n", cell[columns - 1]);
+	} while (hf_json_next(list, &at, NULL, &v) && fill(&v, cell));
 }
 
 static void show_servers(const struct hf_json *a)
 {
-	static const char head[COLUMNS][128] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "CAP", "SLOTS", "LAST FAILURE"};
-	char cell[COLUMNS][128];
-	size_t width[COLUMNS], at = 0;
-	struct hf_json list, v;
+	static const char *const head[COLUMNS] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "CAP", "SLOTS", "LAST FAILURE"};
+	struct hf_json list;
 
-	if (!show_get(a, HF_F_SERVERS, &list))
+	if (show_get(a, HF_F_SERVERS, &list))
+		show_table(head, COLUMNS, &list, row);
+}
+
+static bool session_row(const struct hf_json *s, char cell[COLUMNS][128])
+{
+	struct hf_json v;
+	bool table = show_get(s, HF_F_FLOWS, &v);
+
+	snprintf(cell[0], sizeof cell[0], "%.120s", show_get(s, HF_F_KEY, &v) && v.kind == HF_JSON_STRING ? show_text(s, HF_F_KEY) : show_text(s, HF_F_FINGERPRINT));
+	snprintf(cell[1], sizeof cell[1], "%s", show_text(s, HF_F_SERVER));
+	snprintf(cell[2], sizeof cell[2], "%.40s%s", show_text(s, HF_F_STATE), show_get(s, HF_F_TENTATIVE, &v) && v.kind == HF_JSON_TRUE ? " (unproved)" : "");
+	snprintf(cell[3], sizeof cell[3], "%s", table ? show_text(s, HF_F_FLOWS) : "-");
+	snprintf(cell[4], sizeof cell[4], "%s", table ? duration(number(s, HF_F_SINCE_S)) : "-");
+	snprintf(cell[5], sizeof cell[5], "%s", table ? duration(number(s, HF_F_SEEN_S)) : "-");
+	snprintf(cell[6], sizeof cell[6], "%s", table ? show_text(s, HF_F_WHY) : "-");
+	snprintf(cell[7], sizeof cell[7], "%s", duration(number(s, HF_F_EXPIRES_S)));
+	return true;
+}
+
+static void show_sessions(const struct hf_json *a)
+{
+	static const char *const head[] = {"SESSION", "SERVER", "STATE", "FLOWS", "SINCE", "SEEN", "WHY", "ENDS IN"};
+	struct hf_json pools, p, list, v;
+	size_t at = 0;
+
+	if (!show_get(a, HF_F_POOLS, &pools))
 		return;
-	for (unsigned i = 0; i < COLUMNS; i++)
-		width[i] = strlen(head[i]);
-	while (hf_json_next(&list, &at, NULL, &v)) {
-		row(&v, cell);
-		for (unsigned i = 0; i < COLUMNS; i++)
-			width[i] = strlen(cell[i]) > width[i] ? strlen(cell[i]) : width[i];
+	while (hf_json_next(&pools, &at, NULL, &p)) {
+		size_t k = 0, n = 0;
+
+		printf("pool %s: %s sessions, %s of them live\n", show_text(&p, HF_F_NAME), show_text(&p, HF_F_MATCHING), show_text(&p, HF_F_CONNECTED));
+		if (!show_get(&p, HF_F_SESSIONS, &list) || !hf_json_next(&list, &k, NULL, &v))
+			continue;
+		show_table(head, 8, &list, session_row);
+		for (k = 0; hf_json_next(&list, &k, NULL, &v);)
+			n++;
+		if (n < number(&p, HF_F_MATCHING))
+			printf("... and %llu more (--limit)\n", (unsigned long long)(number(&p, HF_F_MATCHING) - n));
 	}
-	memcpy(cell, head, sizeof cell);
-	at = 0;
-	do {
-		for (unsigned i = 0; i + 1 < COLUMNS; i++)
-			printf("%-*s  ", (int)width[i], cell[i]);
-		printf("%s\n", cell[COLUMNS - 1]);
-	} while (hf_json_next(&list, &at, NULL, &v) && (row(&v, cell), true));
+}
+
+static bool foreseen_row(const struct hf_json *s, char cell[COLUMNS][128])
+{
+	static const enum hf_field plain[] = {HF_F_NAME, HF_F_STATE, HF_F_WEIGHT, HF_F_SLOTS_BEFORE, HF_F_SLOTS_AFTER, HF_F_SESSIONS_BEFORE, HF_F_SESSIONS_AFTER};
+
+	for (unsigned i = 0; i < 7; i++)
+		snprintf(cell[i], sizeof cell[i], "%s", show_text(s, plain[i]));
+	return true;
+}
+
+static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
+
+static void show_simulation(const struct hf_json *a)
+{
+	static const char *const head[] = {"SERVER", "STATE", "WEIGHT", "SLOTS", "AFTER", "SESSIONS", "LATER"};
+	struct hf_json list;
+	uint64_t entries = number(a, HF_F_ENTRIES);
+
+	printf("%s %s in pool %s; nothing has been changed\n", show_text(a, HF_F_CHANGE), show_text(a, HF_F_SERVER), show_text(a, HF_F_POOL));
+	printf("  keys that would move                 %.2f %%, %.2f %% between servers that are not changed\n", share(number(a, HF_F_SLOTS_MOVED), number(a, HF_F_SLOTS)),
+	       share(number(a, HF_F_SLOTS_ASTRAY), number(a, HF_F_SLOTS)));
+	printf("  sessions that would move             %s of %s\n", show_text(a, HF_F_ENTRIES_MOVED), show_text(a, HF_F_ENTRIES));
+	printf("  sessions away from their slot's owner  %s now, %s after (%.2f %%)\n", show_text(a, HF_F_EXCEPTIONS_BEFORE), show_text(a, HF_F_EXCEPTIONS_AFTER),
+	       share(number(a, HF_F_EXCEPTIONS_AFTER), entries));
+	printf("  LATER is when %s new ones have come and as many old ones have gone; %.2f %% of the new ones would find their owner full\n",
+	       show_text(a, HF_F_ARRIVALS), share(number(a, HF_F_SPILLED), number(a, HF_F_ARRIVALS)));
+	if (show_get(a, HF_F_SERVERS, &list))
+		show_table(head, 7, &list, foreseen_row);
+}
+
+static void show_moved(const struct hf_json *a)
+{
+	struct hf_json v;
+	const char *flows = show_text(a, HF_F_FLOWS);
+
+	if (show_get(a, HF_F_SERVER, &v) && v.kind == HF_JSON_STRING)
+		printf("%s goes to %s from its next connection on (it was at %s)\n", show_text(a, HF_F_KEY), show_text(a, HF_F_SERVER), show_text(a, HF_F_FROM));
+	else
+		printf("%s is forgotten (it was at %s); its next connection is placed anew\n", show_text(a, HF_F_KEY), show_text(a, HF_F_FROM));
+	if (number(a, HF_F_FLOWS))
+		printf("  %s live connection%s stay%s where %s\n", flows, number(a, HF_F_FLOWS) == 1 ? "" : "s", number(a, HF_F_FLOWS) == 1 ? "s" : "",
+		       number(a, HF_F_FLOWS) == 1 ? "it is" : "they are");
 }
 
 static void show_where(const struct hf_json *a)
@@ -223,6 +311,12 @@ const struct command commands[] = {
 	{"where", "[--pool POOL] [KIND:]KEY", "which server a request with this key alone would reach now, and why", 1, 1000, false, show_where},
 	{"explain", "[--pool POOL] [KIND:]KEY | [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] [--hex] < MESSAGE",
 	 "what would happen with it and by which rule, step by step; a message is read from standard input as it is, or in hex", 0, 1000, true, show_explain},
+	{"simulate", "[--pool POOL] add SERVER [weight=0..256] | remove SERVER | drain SERVER | undrain SERVER | weight SERVER 0..256",
+	 "what that change would do: keys and sessions that move, exceptions, loads; nothing is changed", 2, 6, false, show_simulation},
+	{"sessions", "[--pool POOL] [--server SERVER] [--limit 1..10000]", "the sessions that are remembered: of tables with their users, else by fingerprint", 0, 6, false,
+	 show_sessions},
+	{"move", "[--pool POOL] [KIND:]KEY SERVER", "the session's server from its next connection on", 2, 1000, false, show_moved},
+	{"forget", "[--pool POOL] [KIND:]KEY", "its next connection is placed anew", 1, 1000, false, show_moved},
 	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, false, show_change},
 	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, false, show_change},
 	{"weight", "[POOL/]SERVER 0..256|file", "its share of new sessions from now on; file: as the configuration says", 2, 2, false, show_change},

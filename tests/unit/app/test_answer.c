@@ -325,13 +325,124 @@ static void explains_a_message(void **state)
 	gate_close(&g);
 }
 
+#define A_TABLE \
+	"[service a]\nprotocol = tide\nlisten = udp://127.0.0.1:0\npool = farm\n" \
+	"[pool farm]\naffinity = table\nload-factor = off\nprobe = none\nserver = h1 127.0.0.1:7001\nserver = h2 127.0.0.1:7002\n"
+
+static unsigned length(const struct hf_json *list)
+{
+	struct hf_json v;
+	size_t at = 0;
+	unsigned n = 0;
+
+	while (hf_json_next(list, &at, NULL, &v))
+		n++;
+	return n;
+}
+
+static void open_session(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags)
+{
+	struct hf_engine *e = hf_net_engine(g->net, "farm");
+	struct hf_lesson l = {.key = {hf_fingerprint_text(g->site.hash_key, hf_bytes_str(key)), hf_bytes_str(key)}, .server = hf_engine_find(e, hf_bytes_str(server)),
+		.life = life, .life_s = 600, .flags = flags, .why = HF_WHY_HOME};
+
+	assert_int_equal(hf_engine_learn(e, &l, hf_clock_ms()), HF_OK);
+}
+
+/* Who is connected, who lingers, where; and what an operator does to one. Without `.move = true` in move_to she stays at h1; without HF_LIFE_END
+ * in drop he is still there. */
+static void sessions_are_listed_moved_and_forgotten(void **state)
+{
+	struct gateway g;
+	struct hf_json a, pool, v;
+
+	(void)state;
+	gate_open(&g, A_TABLE);
+	open_session(&g, "wave:alice", "h1", HF_LIFE_OPEN, HF_COUNTED | HF_BOND);
+	open_session(&g, "wave:bob", "h2", HF_LIFE_START, HF_COUNTED | HF_BOND | HF_TENTATIVE);
+	assert_true(gate_ask(&g, "sessions", &a));
+	pool = item(&a, "pools", 0);
+	assert_keys(&pool, "name sessions matching connected ");
+	gate_assert_raw(&pool, "matching", "2");
+	gate_assert_raw(&pool, "connected", "1");
+	assert_true(gate_ask(&g, "sessions --server h1", &a));
+	pool = item(&a, "pools", 0);
+	gate_assert_raw(&pool, "matching", "1");
+	v = item(&pool, "sessions", 0);
+	assert_keys(&v, "key fingerprint server state tentative expires_s flows since_s seen_s why ");
+	gate_assert_raw(&v, "key", "wave:alice");
+	gate_assert_raw(&v, "state", "connected");
+	gate_assert_raw(&v, "flows", "1");
+	gate_assert_raw(&v, "why", "home");
+	assert_true(gate_ask(&g, "sessions --limit 1 --pool farm", &a));
+	pool = item(&a, "pools", 0);
+	gate_assert_raw(&pool, "matching", "2");
+	assert_true(hf_json_find(&pool, "sessions", &v));
+	assert_int_equal(length(&v), 1);
+	assert_true(gate_ask(&g, "move wave:alice h2", &a));
+	gate_assert_raw(&a, "from", "h1");
+	gate_assert_raw(&a, "server", "h2");
+	gate_assert_raw(&a, "flows", "1");
+	assert_true(gate_ask(&g, "where wave:alice", &a));
+	gate_assert_raw(&a, "server", "h2");
+	assert_true(gate_ask(&g, "forget wave:bob", &a));
+	gate_assert_raw(&a, "from", "h2");
+	gate_refused(&g, "forget wave:bob", "pool farm remembers no session of 'wave:bob'");
+	gate_refused(&g, "move wave:bob h1", "pool farm remembers no session of 'wave:bob'");
+	gate_refused(&g, "move wave:alice h3", "no server 'h3'; nearest: h1, h2");
+	gate_refused(&g, "sessions --pool x", "no pool 'x'; nearest: farm");
+	assert_true(gate_ask(&g, "forget wave:alice", &a));
+	gate_close(&g);
+}
+
+/* What a change would do, with the entries that live now; nothing is done. Without the twin (its own engine changed) the pool has h3 afterwards. */
+static void simulates_a_change(void **state)
+{
+	struct gateway g;
+	struct hf_json a, v;
+	char key[32];
+
+	(void)state;
+	gate_open(&g, A_TABLE);
+	for (unsigned i = 0; i < 200; i++) {
+		snprintf(key, sizeof key, "wave:%u", i);
+		open_session(&g, key, i % 2 ? "h1" : "h2", HF_LIFE_OPEN, HF_COUNTED | HF_BOND);
+	}
+	assert_true(gate_ask(&g, "simulate add h3 weight=100", &a));
+	assert_keys(&a, "ok pool change server slots slots_moved slots_astray entries entries_moved exceptions_before exceptions_after arrivals spilled servers ");
+	gate_assert_raw(&a, "entries", "200");
+	gate_assert_raw(&a, "entries_moved", "0");
+	gate_assert_raw(&a, "slots_astray", "0");
+	gate_assert_raw(&a, "arrivals", "2000");
+	v = item(&a, "servers", 2);
+	assert_keys(&v, "name state weight slots_before slots_after sessions_before sessions_after ");
+	gate_assert_raw(&v, "name", "h3");
+	gate_assert_raw(&v, "slots_before", "0");
+	gate_assert_raw(&v, "sessions_before", "0");
+	assert_true(gate_ask(&g, "servers", &a));
+	assert_true(hf_json_find(&a, "servers", &v));
+	assert_int_equal(length(&v), 2);
+	assert_true(gate_ask(&g, "simulate drain h1", &a));
+	v = item(&a, "servers", 0);
+	gate_assert_raw(&v, "slots_after", "0");
+	gate_assert_raw(&v, "state", "drain");
+	gate_refused(&g, "simulate add h1", "pool farm has a server h1 already");
+	gate_refused(&g, "simulate remove h9", "no server 'h9'; nearest: h1, h2");
+	for (unsigned i = 0; i < 200; i++) {
+		snprintf(key, sizeof key, "forget wave:%u", i);
+		assert_true(gate_ask(&g, key, &a));
+	}
+	gate_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
 		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
 		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
-		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message),
+		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
+		cmocka_unit_test(simulates_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, gate_dir_up, gate_dir_down);

@@ -44,6 +44,16 @@ static void reads_good_lines(void **state)
 		{"where user:john  smith ", COMMAND_WHERE, "", "", "user:john  smith", 0, false},
 		{"where --pool pbx user:x y", COMMAND_WHERE, "pbx", "", "user:x y", 0, false},
 		{"where --poolx", COMMAND_WHERE, "", "", "--poolx", 0, false},
+		{"sessions", COMMAND_SESSIONS, "", "", "", 0, false},
+		{"sessions --limit 3 --server s1 --pool p", COMMAND_SESSIONS, "p", "s1", "", 0, false},
+		{"move user:john smith ts2", COMMAND_MOVE, "", "ts2", "user:john smith", 0, false},
+		{"move --pool p x ts2", COMMAND_MOVE, "p", "ts2", "x", 0, false},
+		{"forget --pool p x y", COMMAND_FORGET, "p", "", "x y", 0, false},
+		{"simulate add s9", COMMAND_SIMULATE, "", "s9", "", 100, false},
+		{"simulate add s9 weight=7 --pool p", COMMAND_SIMULATE, "p", "s9", "", 7, false},
+		{"simulate --pool p add s9 --pool q", COMMAND_SIMULATE, "q", "s9", "", 100, false},
+		{"simulate weight p/s1 256", COMMAND_SIMULATE, "p", "s1", "", 256, false},
+		{"simulate remove s1 --pool p", COMMAND_SIMULATE, "p", "s1", "", 0, false},
 		{"explain a b", COMMAND_EXPLAIN, "", "", "a b", 0, false},
 		{"explain --pool p user:x", COMMAND_EXPLAIN, "p", "", "user:x", 0, false},
 		{"explain --message 00 --pool p", COMMAND_EXPLAIN, "p", "", "", 0, false},
@@ -65,7 +75,7 @@ static void reads_good_lines(void **state)
 static void refuses_bad_lines(void **state)
 {
 	static const struct { const char *line; enum hf_err e; const char *why; } bad[] = {
-		{"", HF_EINVAL, "no command ''; nearest: where, drain, status"},
+		{"", HF_EINVAL, "no command ''; nearest: move, where, drain"},
 		{"drian x", HF_EINVAL, "no command 'drian'; nearest: drain, undrain, where"},
 		{"STATUS", HF_EINVAL, "no command 'STATUS'; nearest: status, servers, drain"},
 		{"status now", HF_EINVAL, "there is more than was expected: 'now' (usage: status)"},
@@ -87,6 +97,10 @@ static void refuses_bad_lines(void **state)
 		{"weight a 5 5", HF_EINVAL, "there is more than was expected: '5' (usage: weight [POOL/]SERVER 0..256|file)"},
 		{"where", HF_EINVAL, "the key is missing: [KIND:]KEY (usage: where [--pool POOL] [KIND:]KEY)"},
 		{"where --pool", HF_EINVAL, "--pool wants the name of a pool (usage: where [--pool POOL] [KIND:]KEY)"},
+		{"move ts2", HF_EINVAL, "a key and the server that it is to go to are wanted (usage: move [--pool POOL] [KIND:]KEY SERVER)"},
+		{"sessions --limit 0", HF_ERANGE, "--limit wants a number from 1 to 10000; got '0' (usage: sessions [--pool POOL] [--server SERVER] [--limit 1..10000])"},
+		{"sessions --limit 10001", HF_ERANGE, "--limit wants a number from 1 to 10000; got '10001' (usage: sessions [--pool POOL] [--server SERVER] [--limit 1..10000])"},
+		{"sessions x", HF_EINVAL, "there is more than was expected: 'x' (usage: sessions [--pool POOL] [--server SERVER] [--limit 1..10000])"},
 		{"where --pool pbx", HF_EINVAL, "the key is missing: [KIND:]KEY (usage: where [--pool POOL] [KIND:]KEY)"},
 	};
 	struct command c;
