@@ -125,13 +125,15 @@ struct hf_question {
 	uint64_t spread;           /* fallback = source */
 	const uint16_t *avoid;     /* ids that were tried already */
 	unsigned n_avoid;
-	bool move;                 /* an entry at a server of avoid[] is placed anew */
+	bool move;                 /* an entry at a server of avoid[] is placed anew, why = failover */
+	bool unless_firm;          /* ... but not one that counts and is not tentative */
 	struct hf_trace *trace;    /* of explain; NULL for who decides */
 };
 struct hf_answer {
 	uint16_t server;           /* HF_NO_SERVER: no eligible one */
 	enum hf_why why;
 	bool known;                /* key had an entry before */
+	bool firm;                 /* and that counted and was not tentative */
 	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
 	uint64_t hold_ms;          /* renews: the key is bound to the server; for so long it may not be placed anew, should that not answer */
 	bool full;                 /* a server was chosen but max_entries left no room to remember it */

@@ -5,7 +5,8 @@
  *
  * Glossary
  *   parcel   one datagram, framed message or opening octets on its way          flow   a client connection and its server side
- *   hold     a parcel that the front asked net to keep, with a deadline         key    what affinity is decided by (affinity.h)
+ *   hold     a parcel that the front asked net to keep, with a deadline, on one worker; it is named like a flow
+ *   note     HF_NOTE octets that one step leaves for a hold                     key    what affinity is decided by (affinity.h)
  *   hint     a server named by the message itself                               member a server of the service's pool
  *   server   is named by its 32-bit hash (hf_server_hash); 0 is none. A hash or address that names no member is never dialled.
  *
@@ -22,9 +23,11 @@
 #include "reason.h"
 
 #define HF_ACTS_MAX 8
+#define HF_AVOID_MAX 8
 #define HF_SPLICES_MAX 16
 #define HF_FLOW_STATE 96 /* octets of a front's own state in a flow */
 #define HF_HOLD_STATE 32  /* ... in a hold */
+#define HF_NOTE 32        /* octets of a note to a hold */
 
 /* ---- what a front may know of where it runs ---- */
 
@@ -58,7 +61,8 @@ struct hf_ctx {
 	uint64_t now_ms;
 	struct hf_arena *arena; /* the parcel's; may be full: NULL is to be expected */
 	void *flow;          /* HF_FLOW_STATE octets, zero at the flow's start; NULL for datagrams */
-	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in CHOICE and FAIL of the same parcel (datagrams) */
+	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in what follows of the same parcel (CHOICE, FAIL, HELD, LETTER on
+	                      * this worker); NULL at the start of any other event */
 };
 
 /* ---- events ---- */
@@ -71,10 +75,18 @@ enum hf_event_kind {
 	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server. ctx->parcel NULL (framed): it failed
 	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was */
 	HF_EV_WAKE,   /* a hold's deadline; or, once on a relayed flow, `relay.mark` octets have passed each way */
+	HF_EV_HELD,   /* in place of CHOICE: this worker holds a parcel with the tag that ASK named */
+	HF_EV_LETTER, /* this parcel was passed to a hold; `hold` NULL: that is gone, or the letter could not be posted */
+	HF_EV_NOTE,   /* `bytes` are a note to a hold */
 	HF_EV_END,    /* the flow has ended; only LEARN, END and EVIDENCE may answer */
 };
 
 /* Where a message to a server leaves from, and to whom. */
+struct hf_flow_name { /* how octets on the wire or a letter name a flow or hold: never a pointer */
+	uint8_t worker;
+	uint32_t slot, generation, boot;
+};
+
 struct hf_chosen {
 	uint32_t server;     /* 0: no eligible server */
 	struct hf_bytes name;
@@ -83,15 +95,13 @@ struct hf_chosen {
 	enum hf_why why;
 	enum hf_state state;
 	bool known;          /* the key had an entry */
+	bool firm;           /* of a session that counts and is no longer tentative */
+	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds`: the name that HOLD would give; generation 0: no more
+	                           * can be held */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
 	uint64_t hold_ms;    /* ask.renews: the key is bound to this server; for so long it is waited for, should it not answer */
 	const struct hf_listener_info *out; /* parcels: the listener whose socket sends, or (streams) that takes what comes back; NULL on relayed flows */
 	struct hf_addr out_addr;            /* the address it leaves from, the port that we are reached at */
-};
-
-struct hf_flow_name { /* how octets on the wire or a letter name a flow: never a pointer */
-	uint8_t worker;
-	uint32_t slot, generation, boot;
 };
 
 struct hf_event {
@@ -108,7 +118,8 @@ struct hf_event {
 	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed */
 	unsigned reason;        /* FAIL, END */
 	struct hf_flow_name flow_name; /* events of a flow: its name */
-	void *hold;             /* WAKE of a hold: its HF_HOLD_STATE octets */
+	void *hold;             /* events of a hold: its HF_HOLD_STATE octets, as the last HOLD left them */
+	const struct hf_event *held; /* the event that brought what is kept; its octets are gone once HOLD has let go of them */
 };
 
 /* ---- acts ---- */
@@ -118,8 +129,10 @@ enum hf_act_kind {
 	HF_ACT_TOOK,     /* framed flows: the parcel is the first `need` octets; the step is called again with what is behind them */
 	HF_ACT_ASK,      /* ask the engine; the last act of a step; CHOICE follows at once */
 	HF_ACT_SEND,
-	HF_ACT_HOLD,     /* keep this parcel (a flow: wait), WAKE in ms */
-	HF_ACT_FREE,     /* this hold ends */
+	HF_ACT_HOLD,     /* keep this parcel (a flow: wait), WAKE in ms; in an event of a hold: its state and deadline from now on */
+	HF_ACT_FREE,     /* this hold ends; so does one that has been woken, without HOLD */
+	HF_ACT_PASS,     /* parcels: on to a hold, on whatever worker; the last act of a step, LETTER follows there */
+	HF_ACT_NOTE,     /* a hold is told, on whatever worker: at once here, elsewhere soon, and before anything that this step sends can have an effect there */
 	HF_ACT_LEARN,    /* an entry for key at server */
 	HF_ACT_END,      /* the key's entry ends */
 	HF_ACT_EVIDENCE,
@@ -142,7 +155,12 @@ struct hf_ask {
 	uint32_t life_s;
 	unsigned flags;          /* HF_COUNTED, HF_TENTATIVE, HF_BOND */
 	uint64_t spread;         /* fallback = source: a number of the source */
-	bool again;              /* flows: not the servers that failed for this flow; a known entry may be moved */
+	bool again;              /* a known entry may be moved. Flows: not the servers that failed for this flow; parcels: none of `avoid` */
+	bool unless_firm;        /* ... but not that of a session that counts and is firm */
+	bool holds;              /* the parcel may be held next: `chosen.hold` is wanted */
+	uint8_t n_avoid;
+	const uint32_t *avoid;   /* hashes of servers, at most HF_AVOID_MAX */
+	uint64_t tag;            /* parcels: a hold of this worker with this tag comes first, as HELD; 0: none does */
 };
 
 enum hf_to {
@@ -182,7 +200,14 @@ struct hf_act {
 		size_t need;
 		struct hf_ask ask;
 		struct hf_send send;
-		struct { uint32_t ms; uint8_t state[HF_HOLD_STATE]; } hold;
+		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. shed: the octets of this one are let go */
+			uint32_t ms;
+			bool shed;
+			struct hf_bytes keep;
+			uint64_t tag;    /* by which ASK finds it; 0: none */
+			uint8_t state[HF_HOLD_STATE];
+		} hold;
+		struct { struct hf_flow_name to; uint8_t octets[HF_NOTE]; } note; /* NOTE; PASS has no octets */
 		struct { /* LEARN, END */
 			struct hf_key key;
 			uint32_t server; /* 0: the entry's own; an entry that names another server keeps it, unless `move` */

@@ -211,9 +211,12 @@ static enum taken place_new(struct hf_engine *e, const struct hf_question *q, ui
 			trace_step(e, q->trace, HF_STEP_LAST, bond, HF_VERDICT_TAKEN);
 	}
 	a->server = to.server;
-	a->why = to.why;
+	a->why = to.server && q->move && q->n_avoid ? HF_WHY_FAILOVER : to.why;
 	return to.taken;
 }
+
+/* Of a session that has been answered and has not ended. */
+static bool is_firm(unsigned flags) { return (flags & (HF_COUNTED | HF_TENTATIVE)) == HF_COUNTED; }
 
 /* Whether an entry at `server` answers the question as it is. live: it has live flows, and does not leave a server that only drains. */
 static inline enum hf_verdict stay_verdict(const struct hf_engine *e, const struct hf_question *q, uint16_t server, bool live, uint64_t now_ms)
@@ -260,6 +263,7 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 	if (q->life == HF_LIFE_TOUCH && (touched(g.flags, q->flags) != g.flags || due(g.expiry, tick_of_life(now_ms, q->life_s), now_ms)))
 		return false;
 	a->known = true;
+	a->firm = is_firm(g.flags);
 	if (!a->server)
 		answer_known(q, g.server, a);
 	return true;
@@ -270,12 +274,14 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 			 struct hf_answer *a, uint64_t now_ms)
 {
 	const struct wish w = {q->life, q->life_s, q->flags};
-	bool stays = stay_verdict(e, q, x->server, q->renews && has_flows(e, s, x->fp), now_ms) == HF_VERDICT_TAKEN;
+	bool stays = stay_verdict(e, q, x->server, q->renews && has_flows(e, s, x->fp), now_ms) == HF_VERDICT_TAKEN ||
+		     (q->unless_firm && is_firm(x->flags));
 	bool rewrites = makes(q->life) || q->life == HF_LIFE_TOUCH;
 	enum taken taken = TAKEN_NOT;
 	struct record *r;
 
 	a->known = true;
+	a->firm = is_firm(x->flags);
 	if (!a->server && stays) {
 		answer_known(q, x->server, a);
 	} else if (!a->server) {

@@ -35,7 +35,14 @@ static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 static void choose(struct parcel *p, const struct snap_member *m, const struct hf_answer *a)
 {
 	struct hf_chosen *c = &p->chosen;
-	*c = (struct hf_chosen){.why = a->why, .known = a->known, .left = a->left, .hold_ms = a->hold_ms};
+
+	*c = (struct hf_chosen){.why = a->why, .known = a->known, .firm = a->firm, .left = a->left, .hold_ms = a->hold_ms};
+	if (p->hold)
+		c->hold = hold_name(p->w, p->hold);
+	else if (p->story)
+		c->hold.generation = 1;
+	else if (p->holds)
+		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n);
 	if (!m)
 		return;
 	c->server = m->hash;
@@ -55,19 +62,60 @@ static void choose(struct parcel *p, const struct snap_member *m, const struct h
 	}
 }
 
+static unsigned avoided(const struct parcel *p, const struct hf_ask *a, uint16_t id[HF_AVOID_MAX])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->n_avoid && i < HF_AVOID_MAX; i++) {
+		const struct snap_member *m = worker_by_hash(p->w, p->service->pool, a->avoid[i]);
+
+		if (m)
+			id[n++] = m->id;
+	}
+	return n;
+}
+
+/* From here on it is an event of the hold, too. */
+void deliver_enter(struct parcel *p, struct hold *x, struct hf_event *came)
+{
+	p->hold = x;
+	hold_came(x, p->service, came);
+	p->ev.hold = hold_state(x);
+	p->ev.held = came;
+}
+
+static bool found_hold(struct parcel *p, const struct hf_ask *a)
+{
+	struct hold *x = a->tag && !p->hold && !p->story ? hold_tagged(p->w, p->rt, a->tag) : NULL;
+
+	if (x)
+		deliver_enter(p, x, &p->w->came);
+	return x != NULL;
+}
+
 static void ask(struct parcel *p, const struct hf_act *act)
 {
 	const struct hf_ask *a = &act->ask;
+	uint16_t avoid[HF_AVOID_MAX];
 	struct hf_question q = {
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
 		.flags = a->flags, .spread = a->spread, .move = a->again,
-		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .renews = a->renews};
+		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .renews = a->renews, .unless_firm = a->unless_firm};
 	struct hf_answer answer = {0};
 
-	p->asked = true;
+	if (found_hold(p, a)) {
+		p->next = HF_EV_HELD;
+		return;
+	}
+	p->next = HF_EV_CHOICE;
 	p->sticky = a->key.fp;
-	if (a->again && parcel_paired(p))
+	p->holds = a->holds;
+	if (a->again && parcel_paired(p)) {
 		q.avoid = conn_tried(p->flow, &q.n_avoid);
+	} else if (a->n_avoid) {
+		q.avoid = avoid;
+		q.n_avoid = avoided(p, a, avoid);
+	}
 	if (q.n_avoid && !q.avoid) { /* it has tried enough */
 		choose(p, NULL, &answer);
 		return;
@@ -128,10 +176,42 @@ static void took(struct parcel *p, const struct hf_act *act) { p->took = act->ne
 
 static void hold(struct parcel *p, const struct hf_act *act)
 {
-	if (parcel_paired(p))
+	if (parcel_paired(p)) {
 		conn_hold(p, act->hold.ms);
-	else if (hold_keep(p, act->hold.ms, act->hold.state) != HF_OK)
-		parcel_count(p, HF_R_HOLD_LIMIT);
+	} else if (p->hold) {
+		hold_again(p->w, p->hold, act->hold.ms, act->hold.state);
+		p->sheds |= act->hold.shed;
+	} else {
+		p->hold = hold_keep(p, act->hold.ms, act->hold.state, act->hold.keep.p ? act->hold.keep : p->ev.bytes, act->hold.tag);
+		if (!p->hold)
+			parcel_count(p, HF_R_HOLD_LIMIT);
+	}
+}
+
+static void let_go(struct parcel *p, const struct hf_act *act)
+{
+	(void)act;
+	p->frees = true;
+}
+
+/* What has been let go of is let go when no step can look at it any more. */
+static void settle(struct parcel *p)
+{
+	if (p->frees && p->hold)
+		hold_end(p->w, p->hold);
+	else if (p->sheds && p->hold)
+		hold_shed(p->w, p->hold);
+}
+
+/* On to a hold: here the step goes on at once. */
+static void pass(struct parcel *p, const struct hf_act *act)
+{
+	struct hold *x = p->story ? NULL : hold_find(p->w, &act->note.to);
+
+	if (x && x != p->hold)
+		deliver_enter(p, x, &p->w->came);
+	if (x || p->story || !told_pass(p, &act->note.to))
+		p->next = HF_EV_LETTER;
 }
 
 static void end(struct parcel *p, const struct hf_act *act)
@@ -152,16 +232,17 @@ static void relay(struct parcel *p, const struct hf_act *act)
 		parcel_count(p, HF_R_BAD_STEP);
 }
 
-static void nothing(struct parcel *p, const struct hf_act *act) { (void)p, (void)act; } /* FREE: a hold is free once it has woken */
-
 static void (*const run[])(struct parcel *, const struct hf_act *) = {
-	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_ASK] = ask, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = nothing, [HF_ACT_LEARN] = learn,
-	[HF_ACT_END] = learn, [HF_ACT_EVIDENCE] = evidence, [HF_ACT_RELAY] = relay, [HF_ACT_DROP] = end, [HF_ACT_CLOSE] = end};
+	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_ASK] = ask, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = let_go,
+	[HF_ACT_PASS] = pass, [HF_ACT_NOTE] = told_note, [HF_ACT_LEARN] = learn, [HF_ACT_END] = learn, [HF_ACT_EVIDENCE] = evidence, [HF_ACT_RELAY] = relay,
+	[HF_ACT_DROP] = end, [HF_ACT_CLOSE] = end};
+
+static void nothing(struct parcel *p, const struct hf_act *act) { (void)p, (void)act; }
 
 /* Explaining does nothing but ask, and that by the same words. */
 static void (*const looks[])(struct parcel *, const struct hf_act *) = {
 	[HF_ACT_MORE] = explain_act, [HF_ACT_TOOK] = nothing, [HF_ACT_ASK] = ask, [HF_ACT_SEND] = explain_act, [HF_ACT_HOLD] = explain_act, [HF_ACT_FREE] = nothing,
-	[HF_ACT_LEARN] = explain_act, [HF_ACT_END] = explain_act, [HF_ACT_EVIDENCE] = nothing, [HF_ACT_RELAY] = nothing, [HF_ACT_DROP] = explain_act,
+	[HF_ACT_PASS] = pass, [HF_ACT_NOTE] = nothing, [HF_ACT_LEARN] = explain_act, [HF_ACT_END] = explain_act, [HF_ACT_EVIDENCE] = nothing, [HF_ACT_RELAY] = nothing, [HF_ACT_DROP] = explain_act,
 	[HF_ACT_CLOSE] = explain_act};
 
 /* What may be done for a flow whose service is gone, or that has ended. */
@@ -174,13 +255,13 @@ static bool allowed(const struct parcel *p, enum hf_act_kind k)
 	return p->ev.kind != HF_EV_END && !p->closed && p->service;
 }
 
-void deliver_run(struct parcel *p)
+static void steps(struct parcel *p)
 {
 	struct hf_acts acts;
 
 	for (int turn = 0; turn < TURNS; turn++) {
 		acts.n = 0;
-		p->asked = false;
+		p->next = HF_EV_BYTES;
 		p->failed = 0;
 		p->rt->front->step(&p->ctx, &p->ev, &acts);
 		for (unsigned i = 0; i < acts.n; i++)
@@ -188,9 +269,11 @@ void deliver_run(struct parcel *p)
 				(p->story ? looks : run)[acts.a[i].kind](p, &acts.a[i]);
 		if (p->failed && p->ev.kind == HF_EV_FAIL)
 			parcel_count(p, p->failed); /* not even what the failure asked for could be done */
-		if ((!p->asked && (!p->failed || p->ev.kind == HF_EV_FAIL)) || p->closed)
+		if ((!p->next && (!p->failed || p->ev.kind == HF_EV_FAIL)) || p->closed)
 			return;
-		p->ev.kind = p->asked ? HF_EV_CHOICE : HF_EV_FAIL;
+		if (p->hold && !p->ev.hold)
+			deliver_enter(p, p->hold, &p->w->came); /* it failed, and has been kept */
+		p->ev.kind = p->next ? p->next : HF_EV_FAIL;
 		p->ev.chosen = &p->chosen;
 		p->ev.reason = p->failed;
 	}
@@ -201,6 +284,13 @@ void deliver_run(struct parcel *p)
 		stream_end_later(p->flow, HF_R_BAD_STEP);
 	else if (p->flow && !p->closed)
 		conn_close_later(p->flow, HF_R_BAD_STEP);
+}
+
+void deliver_run(struct parcel *p)
+{
+	steps(p);
+	if (p->hold)
+		settle(p);
 }
 
 size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes)
@@ -215,17 +305,24 @@ size_t deliver_back(struct worker *w, const struct snap_service *s, const struct
 	return p.took <= bytes.n ? p.took : 0;
 }
 
+void deliver_speaker(const struct snap_service *s, const struct hf_listener_info *l, struct hf_event *ev)
+{
+	bool listed = l->inside || snap_in(&s->conf->servers_from, &ev->source);
+	const struct snap_member *m = snap_speaker(s->pool, &ev->source, listed);
+
+	ev->member = m ? m->hash : 0;
+	ev->from_servers = m || listed;
+}
+
 void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned at, struct hf_bytes bytes, const struct hf_addr *source, const struct hf_addr *local)
 {
 	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt};
-	bool listed = s->infos[at].inside || snap_in(&s->conf->servers_from, source);
-	const struct snap_member *m = snap_speaker(s->pool, source, listed);
 
 	atomic_fetch_add_explicit(&s->rt->counts[w->index].parcels, 1, memory_order_relaxed);
 	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = bytes, .listener = &s->infos[at], .source = *source, .local = *local,
-		.transport = HF_UDP, .member = m ? m->hash : 0};
-	p.ev.from_servers = m || listed;
+		.transport = HF_UDP};
+	deliver_speaker(s, &s->infos[at], &p.ev);
 	deliver_run(&p);
 }

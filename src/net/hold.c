@@ -1,5 +1,6 @@
-/* Holds: datagrams that a front asked to keep, each with a deadline, woken on the worker that keeps them.
- * Bounded in count and octets; the earliest deadline is found by a heap, one timer a worker. */
+/* Holds: parcels that a front asked to keep, each with a deadline and a few octets of the front's state, on the worker that keeps them.
+ * Found by name (slot and generation) and by the front's tag; the earliest deadline is found by a heap, one timer a worker.
+ * Bounded in count and octets. Called by deliver.c, told.c and the worker. Knows no protocol. */
 #include "inside.h"
 
 #include <stdlib.h>
@@ -7,22 +8,33 @@
 #include "holdfast/clock.h"
 
 #define OCTETS_MAX (16u << 20) /* held octets a worker, whatever the count */
+#define LOOK_MS 50             /* so often notes are read while anything is held: posting one wakes nobody */
+#define FIRST 64u              /* places at first; doubled when there are no more */
 
 struct hold {
-	uint64_t due_ms;
+	uint64_t due_ms, tag;
 	struct service_rt *rt;
+	struct hold *next;   /* of the same bucket; or the next free one */
+	uint32_t slot, generation, heap_at;
 	uint32_t listener;   /* hash: listeners change places on a reload */
 	uint32_t member;
+	bool from_servers, awake; /* awake: its deadline has come, and nothing has set a new one yet */
+	enum hf_transport transport;
 	struct hf_addr source, local;
-	uint8_t state[HF_HOLD_STATE];
+	struct hf_flow_name flow; /* generation 0: a datagram */
+	uint8_t state[HF_HOLD_STATE] __attribute__((aligned(8)));
 	size_t n;
-	uint8_t octets[];
+	uint8_t *octets;     /* NULL: let go */
 };
 
 struct holds {
 	struct worker *w;
 	struct hf_timer *timer;
-	struct hold **heap;  /* the earliest first */
+	uint64_t timer_ms;   /* when it is due, 0: not set */
+	struct hold **slot;  /* all there are, by slot; never freed before the end */
+	struct hold **heap;  /* those in use, the earliest first */
+	struct hold **bucket; /* by tag; as many as slots */
+	struct hold *free;
 	unsigned n, cap;
 	size_t octets;
 };
@@ -49,19 +61,31 @@ void holds_free(struct holds *h)
 		return;
 	for (unsigned i = 0; i < h->n; i++) {
 		worker_count(h->w, h->heap[i]->rt, HF_R_SHUTDOWN);
-		free(h->heap[i]);
+		free(h->heap[i]->octets);
 	}
+	for (unsigned i = 0; i < h->cap; i++)
+		free(h->slot[i]);
+	free(h->slot);
 	free(h->heap);
+	free(h->bucket);
 	hf_timer_free(h->timer);
 	free(h);
+}
+
+/* ---- the heap ---- */
+
+static void put(struct holds *h, unsigned i, struct hold *x)
+{
+	h->heap[i] = x;
+	x->heap_at = i;
 }
 
 static void swap(struct holds *h, unsigned a, unsigned b)
 {
 	struct hold *t = h->heap[a];
 
-	h->heap[a] = h->heap[b];
-	h->heap[b] = t;
+	put(h, a, h->heap[b]);
+	put(h, b, t);
 }
 
 static bool before(const struct holds *h, unsigned a, unsigned b) { return h->heap[a]->due_ms < h->heap[b]->due_ms; }
@@ -72,10 +96,8 @@ static void rise(struct holds *h, unsigned i)
 		swap(h, i, (i - 1) / 2);
 }
 
-static void sink(struct holds *h)
+static void sink(struct holds *h, unsigned i)
 {
-	unsigned i = 0;
-
 	for (;;) {
 		unsigned least = i, l = 2 * i + 1, r = l + 1;
 
@@ -90,85 +112,253 @@ static void sink(struct holds *h)
 	}
 }
 
-static bool room(struct holds *h)
+static void take_out(struct holds *h, unsigned i)
 {
-	unsigned cap = h->cap ? 2 * h->cap : 64;
-	struct hold **heap;
+	struct hold *last = h->heap[--h->n];
 
-	if (h->n < h->cap)
-		return true;
-	heap = realloc(h->heap, cap * sizeof *heap);
-	if (!heap)
+	if (i == h->n)
+		return;
+	put(h, i, last);
+	rise(h, i);
+	sink(h, last->heap_at);
+}
+
+/* ---- places and tags ---- */
+
+static struct hold **bucket_of(struct holds *h, uint64_t tag) { return &h->bucket[tag & (h->cap - 1)]; }
+
+static void link_tag(struct holds *h, struct hold *x)
+{
+	struct hold **at = bucket_of(h, x->tag);
+
+	x->next = *at;
+	*at = x;
+}
+
+static void unlink_tag(struct holds *h, const struct hold *x)
+{
+	struct hold **at = bucket_of(h, x->tag);
+
+	while (*at != x)
+		at = &(*at)->next;
+	*at = x->next;
+}
+
+static bool widen(void *list, unsigned n)
+{
+	struct hold ***at = list, **p = realloc(*at, n * sizeof *p);
+
+	if (p)
+		*at = p;
+	return p != NULL;
+}
+
+static bool grow(struct holds *h)
+{
+	unsigned cap = h->cap ? 2 * h->cap : FIRST;
+
+	if (!widen(&h->slot, cap) || !widen(&h->heap, cap) || !widen(&h->bucket, cap))
 		return false;
-	h->heap = heap;
+	memset(h->slot + h->cap, 0, (cap - h->cap) * sizeof *h->slot);
+	memset(h->bucket, 0, cap * sizeof *h->bucket);
 	h->cap = cap;
+	for (unsigned i = 0; i < h->n; i++)
+		if (h->heap[i]->tag)
+			link_tag(h, h->heap[i]);
 	return true;
 }
 
-static void set_timer(struct holds *h)
+/* A free place, h->free; the first of those that were never used is h->slot[n], since all below are in use then. */
+static bool place(struct holds *h)
 {
-	uint64_t now = h->w->now_ms;
-
-	if (h->n)
-		hf_timer_set(h->timer, h->heap[0]->due_ms > now ? h->heap[0]->due_ms - now : 0);
-}
-
-enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE])
-{
-	struct holds *h = p->w->holds;
-	size_t n = p->ev.bytes.n;
 	struct hold *x;
 
-	if (h->n >= p->w->snap->conf->gateway.max_holds || h->octets + n > OCTETS_MAX || !room(h))
-		return HF_EFULL;
-	x = malloc(sizeof *x + n);
+	if (h->free)
+		return true;
+	if (h->n == h->cap && !grow(h))
+		return false;
+	x = calloc(1, sizeof *x);
 	if (!x)
-		return HF_ENOMEM;
-	/* at least the next tick: a front that holds again at once must not keep wake() for ever */
-	*x = (struct hold){.due_ms = p->w->now_ms + (ms ? ms : 1), .rt = p->rt, .listener = p->ev.listener ? p->ev.listener->hash : 0, .member = p->ev.member,
-		.source = p->ev.source, .local = p->ev.local, .n = n};
-	memcpy(x->state, state, HF_HOLD_STATE);
-	if (n)
-		memcpy(x->octets, p->ev.bytes.p, n);
-	h->octets += n;
-	h->heap[h->n++] = x;
-	rise(h, h->n - 1);
-	if (h->heap[0] == x)
-		set_timer(h);
-	return HF_OK;
+		return false;
+	x->slot = h->n;
+	x->generation = 1;
+	h->slot[h->n] = x;
+	h->free = x;
+	return true;
 }
 
-static void wake_one(struct worker *w, struct hold *x)
+static struct hf_flow_name name_of(const struct worker *w, const struct hold *x)
+{
+	return (struct hf_flow_name){(uint8_t)w->index, x->slot, x->generation, w->net->site.boot};
+}
+
+static bool room(const struct holds *h, size_t n) { return h->n < h->w->snap->conf->gateway.max_holds && h->octets + n <= OCTETS_MAX; }
+
+struct hf_flow_name hold_next(struct worker *w, size_t n)
+{
+	struct holds *h = w->holds;
+
+	return room(h, n) && place(h) ? name_of(w, h->free) : (struct hf_flow_name){0};
+}
+
+struct hf_flow_name hold_name(const struct worker *w, const struct hold *x) { return name_of(w, x); }
+
+struct hold *hold_find(struct worker *w, const struct hf_flow_name *f)
+{
+	struct holds *h = w->holds;
+	struct hold *x = f->worker == w->index && f->boot == w->net->site.boot && f->slot < h->cap ? h->slot[f->slot] : NULL;
+
+	return x && x->generation == f->generation && x->heap_at < h->n && h->heap[x->heap_at] == x ? x : NULL;
+}
+
+struct hold *hold_tagged(struct worker *w, const struct service_rt *rt, uint64_t tag)
+{
+	struct holds *h = w->holds;
+
+	if (!h->n)
+		return NULL;
+	for (struct hold *x = *bucket_of(h, tag); x; x = x->next)
+		if (x->tag == tag && x->rt == rt)
+			return x;
+	return NULL;
+}
+
+/* ---- keeping ---- */
+
+static void set_timer(struct holds *h)
+{
+	uint64_t now = h->w->now_ms, due;
+
+	if (!h->n)
+		return;
+	due = h->heap[0]->due_ms < now + LOOK_MS ? h->heap[0]->due_ms : now + LOOK_MS;
+	if (h->timer_ms && h->timer_ms <= due)
+		return;
+	h->timer_ms = due;
+	hf_timer_set(h->timer, due > now ? due - now : 0);
+}
+
+static void let_go(struct holds *h, struct hold *x)
+{
+	h->octets -= x->n;
+	free(x->octets);
+	x->octets = NULL;
+	x->n = 0;
+}
+
+/* At least the next tick: a front that holds again at once must not keep wake() for ever. */
+static uint64_t due_in(const struct holds *h, uint32_t ms) { return h->w->now_ms + (ms ? ms : 1); }
+
+struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag)
+{
+	struct holds *h = p->w->holds;
+	uint8_t *copy;
+	struct hold *x;
+
+	if (!room(h, octets.n) || !place(h))
+		return NULL;
+	copy = malloc(octets.n ? octets.n : 1);
+	if (!copy)
+		return NULL;
+	if (octets.n)
+		memcpy(copy, octets.p, octets.n);
+	x = h->free;
+	h->free = x->next;
+	*x = (struct hold){.due_ms = due_in(h, ms), .tag = tag, .rt = p->rt, .slot = x->slot, .generation = x->generation, .listener = p->ev.listener ? p->ev.listener->hash : 0,
+		.member = p->ev.member, .from_servers = p->ev.from_servers, .transport = p->ev.transport, .source = p->ev.source, .local = p->ev.local,
+		.flow = p->ev.flow_name, .n = octets.n, .octets = copy};
+	memcpy(x->state, state, HF_HOLD_STATE);
+	h->octets += octets.n;
+	if (tag)
+		link_tag(h, x);
+	put(h, h->n, x);
+	rise(h, h->n++);
+	set_timer(h);
+	return x;
+}
+
+void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE])
+{
+	struct holds *h = w->holds;
+
+	if (state != x->state)
+		memcpy(x->state, state, HF_HOLD_STATE);
+	x->awake = false;
+	x->due_ms = due_in(h, ms);
+	rise(h, x->heap_at);
+	sink(h, x->heap_at);
+	set_timer(h);
+}
+
+void hold_shed(struct worker *w, struct hold *x) { let_go(w->holds, x); }
+
+void hold_end(struct worker *w, struct hold *x)
+{
+	struct holds *h = w->holds;
+
+	if (x->tag)
+		unlink_tag(h, x);
+	take_out(h, x->heap_at);
+	let_go(h, x);
+	x->heap_at = UINT32_MAX;
+	x->generation = x->generation == UINT32_MAX ? 1 : x->generation + 1;
+	x->next = h->free;
+	h->free = x;
+}
+
+/* ---- events ---- */
+
+uint8_t *hold_state(struct hold *x) { return x->state; }
+
+void hold_came(const struct hold *x, const struct snap_service *s, struct hf_event *ev)
+{
+	const struct hf_listener_info *l = snap_listener(s, x->listener, NULL);
+
+	/* a listener that a reload took away leaves what came to it, as it leaves its connections */
+	*ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = hf_bytes_of(x->octets, x->n), .listener = l ? l : &s->infos[0], .source = x->source, .local = x->local,
+		.transport = x->transport, .member = x->member, .from_servers = x->from_servers, .flow_name = x->flow};
+}
+
+void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct hf_bytes note)
 {
 	const struct snap_service *s = snap_service(w->snap, x->rt->id);
 	struct parcel p = {.w = w, .service = s, .rt = x->rt};
+	struct hf_event came;
 
 	if (!s) {
 		worker_count(w, x->rt, HF_R_SERVICE_REMOVED);
+		hold_end(w, x);
 		return;
 	}
 	p.pool = s->pool->rt;
-	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);
-	p.ev = (struct hf_event){.kind = HF_EV_WAKE, .bytes = hf_bytes_of(x->octets, x->n), .listener = snap_listener(s, x->listener, NULL), .source = x->source,
-		.local = x->local, .member = x->member, .hold = x->state};
+	hold_came(x, s, &p.ev);
+	p.ev.kind = kind;
+	if (kind == HF_EV_NOTE)
+		p.ev.bytes = note;
+	deliver_enter(&p, x, &came);
 	deliver_run(&p);
 }
 
 static void wake(void *arg)
 {
 	struct holds *h = arg;
+	struct worker *w = h->w;
 
-	h->w->now_ms = hf_clock_ms();
-	while (h->n && h->heap[0]->due_ms <= h->w->now_ms) {
+	w->now_ms = hf_clock_ms();
+	h->timer_ms = 0;
+	if (w->snap)
+		deliver_letters(w); /* what is known elsewhere comes before the deadline */
+	while (h->n && h->heap[0]->due_ms <= w->now_ms) {
 		struct hold *x = h->heap[0];
+		uint32_t generation = x->generation;
 
-		h->heap[0] = h->heap[--h->n];
-		sink(h);
-		h->octets -= x->n;
-		wake_one(h->w, x);
-		free(x);
+		x->awake = true;
+		hf_arena_reset(&w->arena);
+		hold_step(w, x, HF_EV_WAKE, HF_NONE);
+		if (x->generation == generation && x->awake)
+			hold_end(w, x);
 	}
-	worker_flush(h->w);
+	worker_flush(w);
 	set_timer(h);
 }

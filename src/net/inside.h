@@ -142,15 +142,21 @@ struct box {
 	pthread_mutex_t lock;
 	uint8_t *ring;
 	size_t cap, head, used;
+	bool rung;          /* its owner has been woken for what is in it */
+	atomic_bool any;
 };
 
-enum letter_kind { LETTER_TO_FLOW = 1 };
+enum letter_kind {
+	LETTER_TO_FLOW = 1,
+	LETTER_PASS,        /* a parcel as received, for a hold */
+	LETTER_NOTE,        /* HF_NOTE octets for a hold: its worker is not woken for it */
+};
 struct letter {
 	uint32_t size;      /* of what follows the head */
 	uint16_t kind;
 	uint16_t service;   /* id */
-	struct hf_flow_name flow;
-	/* framed: when the flow is gone, to addr over transport (port 0: nowhere) */
+	struct hf_flow_name flow; /* or a hold's */
+	/* TO_FLOW, framed: when the flow is gone, to addr over transport (port 0: nowhere). PASS: where it came from, and over what */
 	struct hf_addr addr;
 	uint32_t listener;  /* hash */
 	enum hf_transport transport;
@@ -162,6 +168,8 @@ bool letter_post(struct worker *to, const struct letter *head, struct hf_bytes b
 /* The owner: takes the oldest letter into buf (LETTER_MAX octets). */
 #define LETTER_MAX (128u * 1024)
 bool letter_take(struct box *b, struct letter *head, uint8_t *buf);
+/* Is there any? Without the lock; true a little late is fine. */
+static inline bool letter_any(struct box *b) { return atomic_load_explicit(&b->any, memory_order_acquire); }
 
 /* ---- the worker (worker.c) ---- */
 
@@ -210,6 +218,7 @@ struct worker {
 	struct links *links;
 	struct flow *dirty, **dirty_end, *blocked; /* connections with something to send; ones whose reader waits */
 	struct holds *holds;
+	struct hf_event came;    /* of the hold that a parcel has met */
 	struct pipe *pipes;      /* spare ones (pipes.c) */
 	unsigned n_pipes;        /* with those that are lent */
 };
@@ -279,14 +288,15 @@ struct parcel {
 	struct hf_ctx ctx;
 	struct hf_event ev;
 	struct hf_chosen chosen;
-	bool asked;                   /* the step's last act was ASK: CHOICE is next */
+	enum hf_event_kind next;      /* what the step's last act calls for; BYTES: nothing */
+	bool holds;                   /* ASK with `holds` */
+	bool frees, sheds;            /* when all steps are done, its hold ends / lets go of its octets */
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
 	unsigned failed;              /* a reason: a SEND could not be done */
+	struct hold *hold;            /* which this is an event of; or the one that HOLD made of it */
 	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */
-	bool held;                    /* HOLD was among the acts */
-	uint8_t hold_state[HF_HOLD_STATE];
 };
 /* explain.c: in place of doing it, counting it, asking it */
 void explain_act(struct parcel *p, const struct hf_act *act);
@@ -307,6 +317,10 @@ size_t deliver_back(struct worker *w, const struct snap_service *s, const struct
 void deliver_run(struct parcel *p);
 /* A datagram as it was received. */
 void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned at, struct hf_bytes bytes, const struct hf_addr *source, const struct hf_addr *local);
+/* From here on it is an event of the hold, too; `came` lives as long as p. */
+void deliver_enter(struct parcel *p, struct hold *x, struct hf_event *came);
+/* What is known of who speaks from an address: fills member and from_servers. */
+void deliver_speaker(const struct snap_service *s, const struct hf_listener_info *l, struct hf_event *ev);
 /* Fills a ctx for a service (NULL: removed). */
 void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx);
 static inline void deliver_ctx(struct worker *w, const struct snap_service *s, struct hf_ctx *ctx) { net_ctx(w->net, s, &w->arena, w->now_ms, ctx); }
@@ -320,10 +334,31 @@ void deliver_letters(struct worker *w);
 
 /* ---- holds (hold.c) ---- */
 
+struct hold;
 struct holds *holds_new(struct worker *w) HF_MUST_USE;
 void holds_free(struct holds *h);
-/* Keeps p's datagram for ms. HF_EFULL: as many are held as may be. */
-enum hf_err hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE]) HF_MUST_USE;
+/* The name that the next hold of n octets gets; generation 0: as much is held as may be. */
+struct hf_flow_name hold_next(struct worker *w, size_t n);
+/* Keeps a copy of the octets and what p's event says of them, for ms. NULL: as much is held as may be. */
+struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag) HF_MUST_USE;
+void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE]);
+void hold_shed(struct worker *w, struct hold *x); /* its octets go, it stays */
+void hold_end(struct worker *w, struct hold *x);
+struct hold *hold_find(struct worker *w, const struct hf_flow_name *name);
+struct hold *hold_tagged(struct worker *w, const struct service_rt *rt, uint64_t tag);
+struct hf_flow_name hold_name(const struct worker *w, const struct hold *x);
+uint8_t *hold_state(struct hold *x);
+void hold_came(const struct hold *x, const struct snap_service *s, struct hf_event *ev);
+/* A step of a hold: WAKE or NOTE. In what is left of the arena: another parcel's step may be running. */
+void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct hf_bytes note);
+
+/* ---- what is told to holds (told.c) ---- */
+
+/* PASS: true when a letter is on its way; else the parcel's next event is LETTER, here. */
+bool told_pass(struct parcel *p, const struct hf_flow_name *to);
+void told_note(struct parcel *p, const struct hf_act *act);
+/* The owner's side. */
+void told_take(struct worker *w, const struct snap_service *s, const struct letter *l, struct hf_bytes body);
 
 /* ---- flows (flow.c table, conn.c opening, dial.c, pump.c relay) ---- */
 

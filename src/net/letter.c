@@ -52,20 +52,22 @@ bool letter_post(struct worker *to, const struct letter *head, struct hf_bytes b
 {
 	struct box *b = &to->box;
 	struct letter l = *head;
-	bool room, wake;
+	bool room, wake = false;
 
 	HF_BUG_ON(body.n > LETTER_MAX);
 	l.size = (uint32_t)body.n;
 	pthread_mutex_lock(&b->lock);
-	wake = b->used == 0;
 	room = b->cap - b->used >= sizeof l + body.n;
 	if (room) {
 		copy_in(b, &l, sizeof l);
 		if (body.n)
 			copy_in(b, body.p, body.n);
+		wake = !b->rung && (l.kind != LETTER_NOTE || b->used > b->cap / 2);
+		b->rung |= wake;
+		atomic_store_explicit(&b->any, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&b->lock);
-	if (room && wake)
+	if (wake)
 		worker_wake(to);
 	return room;
 }
@@ -80,6 +82,9 @@ bool letter_take(struct box *b, struct letter *head, uint8_t *buf)
 		copy_out(b, head, sizeof *head);
 		if (head->size)
 			copy_out(b, buf, head->size);
+	} else {
+		b->rung = false;
+		atomic_store_explicit(&b->any, false, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&b->lock);
 	return any;

@@ -214,6 +214,10 @@ void deliver_letters(struct worker *w)
 		const struct snap_service *s = snap_service(w->snap, l.service);
 		struct hf_bytes body = hf_bytes_of(w->letter, l.size);
 
+		if (s && l.kind != LETTER_TO_FLOW) {
+			told_take(w, s, &l, body);
+			continue;
+		}
 		if (!s || conn_deliver(w, &l.flow, body) || instead(w, s, &l, body))
 			continue;
 		if (s->rt->front->framed)

@@ -141,6 +141,8 @@ void udp_readable(void *arg, unsigned what)
 		w->now_ms = hf_clock_ms();
 		got += n > 0 ? (unsigned)n : 0;
 		u->ready -= n > 0 ? (unsigned)n : 0;
+		if (letter_any(&w->box))
+			deliver_letters(w); /* a note may be about what a datagram is about */
 		for (int i = 0; i < n; i++)
 			take(l, s, &u->in_msg[i], u->in + (size_t)i * (NET_DATAGRAM + 1));
 		worker_flush(w);

@@ -220,6 +220,31 @@ static void avoids(void **state)
 	farm_free(f);
 }
 
+/* A session that has been answered is not moved for the asking, one that has not is, and counts once. Fails without is_firm in choose_known. */
+static void unless_firm(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+	struct hf_question q = {.key = {.fp = 30}, .life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED | HF_TENTATIVE, .n_avoid = 1, .move = true, .unless_firm = true};
+	struct hf_answer a;
+	uint16_t first, second;
+
+	(void)state;
+	first = farm_ask(f, 30, HF_LIFE_START, 60, HF_COUNTED | HF_TENTATIVE, T0).server;
+	q.avoid = &first;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_not_equal(a.server, first);
+	assert_false(a.firm);
+	assert_int_equal(load(f, first) + load(f, a.server), 1);
+	second = a.server;
+	(void)farm_ask(f, 30, HF_LIFE_START, 60, HF_COUNTED, T0);
+	q.avoid = &second;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, second);
+	assert_true(a.firm);
+	assert_int_equal(load(f, second), 1);
+	farm_free(f);
+}
+
 /* `place`: another fingerprint's slot decides, and its entry's server before that. */
 static void placed_by_another(void **state)
 {
@@ -365,7 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call),
 		cmocka_unit_test(touch_writes_late), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
-		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(placed_by_another),
+		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(unless_firm), cmocka_unit_test(placed_by_another),
 		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),
 	};
 

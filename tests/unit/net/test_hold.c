@@ -3,7 +3,7 @@
 
 static unsigned woken, again_ms;
 static uint32_t last_due;
-static bool in_order, hold_again;
+static bool in_order, holds_on;
 
 static uint32_t due_of(const void *state)
 {
@@ -23,7 +23,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	in_order &= due_of(ev->hold) >= last_due;
 	last_due = due_of(ev->hold);
 	woken++;
-	if (hold_again)
+	if (holds_on)
 		hf_act(acts, HF_ACT_HOLD)->hold.ms = again_ms;
 }
 
@@ -32,11 +32,11 @@ static int up(void **state)
 	rig_step = step;
 	woken = last_due = again_ms = 0;
 	in_order = true;
-	hold_again = false;
+	holds_on = false;
 	return rig_up(state);
 }
 
-static enum hf_err keep_octets(uint32_t ms, struct hf_bytes octets)
+static struct hold *keep_as(uint32_t ms, struct hf_bytes octets, uint64_t tag)
 {
 	struct parcel p = {.w = rig.w, .service = &rig.service, .rt = &rig.rt};
 	uint8_t state[HF_HOLD_STATE] = {0};
@@ -44,8 +44,10 @@ static enum hf_err keep_octets(uint32_t ms, struct hf_bytes octets)
 	memcpy(state, &ms, sizeof ms);
 	p.ev.bytes = octets;
 	p.ev.listener = &rig.info;
-	return hold_keep(&p, ms, state);
+	return hold_keep(&p, ms, state, octets, tag);
 }
+
+static enum hf_err keep_octets(uint32_t ms, struct hf_bytes octets) { return keep_as(ms, octets, 0) ? HF_OK : HF_EFULL; }
 
 static enum hf_err keep(uint32_t ms) { return keep_octets(ms, HF_LIT("held")); }
 
@@ -114,7 +116,7 @@ static void octets_come_back(void **state)
 static void again_at_once(void **state)
 {
 	(void)state;
-	hold_again = true;
+	holds_on = true;
 	assert_int_equal(keep(1), HF_OK);
 	for (int i = 0; i < 5; i++)
 		rig_run(2);

@@ -1,0 +1,297 @@
+/* What is told to holds (net/told.c, hold.c): notes and parcels reach the hold that they name, here and by letter, and none that has ended. */
+#include "rig.h"
+
+#define TAG 0x1122334455667788u
+
+static struct {
+	unsigned held, letters, lost, notes, woken;
+	uint8_t note[HF_NOTE], state[HF_HOLD_STATE];
+	size_t kept;             /* octets of the hold, as its last event found them */
+	struct hf_flow_name name;
+	bool shed;
+} got;
+
+static struct hf_flow_name to; /* whom a datagram passes itself to, or notes */
+
+static void put_state(struct hf_act *a, uint8_t v) { memset(a->hold.state, v, HF_HOLD_STATE); }
+
+static void saw(const struct hf_event *ev)
+{
+	got.kept = ev->held->bytes.n;
+	memcpy(got.state, ev->hold, HF_HOLD_STATE);
+}
+
+/* Datagrams: "hold" is kept under TAG; "find" looks for it; "pass" goes to `to`; "note" tells it; "none" asks for a tag that nobody has. */
+static void datagram(const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct hf_act *a;
+
+	switch (ev->bytes.p[0]) {
+	case 'h':
+		a = hf_act(acts, HF_ACT_ASK);
+		a->ask.key.fp = 5;
+		a->ask.holds = true;
+		break;
+	case 'f':
+		hf_act(acts, HF_ACT_ASK)->ask.tag = TAG;
+		break;
+	case 'p':
+		hf_act(acts, HF_ACT_PASS)->note.to = to;
+		break;
+	case 'n':
+		a = hf_act(acts, HF_ACT_NOTE);
+		a->note.to = to;
+		memset(a->note.octets, 'n', HF_NOTE);
+		break;
+	default:
+		fail_msg("a datagram that is none");
+	}
+}
+
+static void chosen(const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct hf_act *a = hf_act(acts, HF_ACT_HOLD);
+
+	got.name = ev->chosen->hold;
+	a->hold.ms = 60000;
+	a->hold.tag = TAG;
+	a->hold.keep = hf_bytes_sub(ev->bytes, 0, 4);
+	put_state(a, 1);
+}
+
+static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	(void)ctx;
+	switch (ev->kind) {
+	case HF_EV_BYTES:
+		datagram(ev, acts);
+		return;
+	case HF_EV_CHOICE:
+		chosen(ev, acts);
+		return;
+	case HF_EV_HELD:
+		got.held++;
+		saw(ev);
+		return;
+	case HF_EV_LETTER:
+		got.lost += !ev->hold;
+		got.letters += ev->hold != NULL;
+		assert_memory_equal(ev->bytes.p, "pass", 4);
+		assert_ptr_equal(ev->listener, &rig.info);
+		if (ev->hold)
+			saw(ev);
+		return;
+	case HF_EV_NOTE: {
+		struct hf_act *a = hf_act(acts, HF_ACT_HOLD);
+
+		got.notes++;
+		saw(ev);
+		memcpy(got.note, ev->bytes.p, HF_NOTE);
+		a->hold.ms = 60000;
+		a->hold.shed = got.shed;
+		put_state(a, 2);
+		return;
+	}
+	case HF_EV_WAKE:
+		got.woken++;
+		return;
+	default:
+		fail_msg("event %d", ev->kind);
+	}
+}
+
+static int up(void **state)
+{
+	rig_step = step;
+	memset(&got, 0, sizeof got);
+	return rig_up(state);
+}
+
+static void arrive(const char *text)
+{
+	struct hf_addr from = {.family = 4, .ip = {192, 0, 2, 7}, .port = 5060};
+
+	deliver_datagram(rig.w, &rig.service, 0, hf_bytes_str(text), &from, &rig.info.addr);
+}
+
+static void keep(void)
+{
+	struct hf_engine_conf c = {.mode = HF_MODE_AUTO, .slot_bits = 16, .max_entries = 100};
+	static uint8_t *mem;
+	uint16_t id;
+	const struct hf_member_conf m = {.name = HF_LIT("ts1"), .weight = 100};
+
+	free(mem);
+	mem = aligned_alloc(64, (hf_engine_need(&c) + 63) / 64 * 64);
+	assert_non_null(mem);
+	memset(mem, 0, hf_engine_need(&c));
+	rig.pool_rt.engine = hf_engine_new(&c, mem, 1);
+	assert_non_null(rig.pool_rt.engine);
+	assert_int_equal(hf_engine_apply(rig.pool_rt.engine, &m, 1, &id, 1), HF_OK);
+	arrive("hold and more");
+	hf_engine_free(rig.pool_rt.engine);
+	rig.pool_rt.engine = NULL;
+	to = got.name;
+	assert_int_not_equal(to.generation, 0);
+}
+
+/* What CHOICE promised is the name that it has; only what the front named is kept. Fails when hold_next names another place. */
+static void by_name(void **state)
+{
+	(void)state;
+	keep();
+	arrive("pass");
+	assert_int_equal(got.letters, 1);
+	assert_int_equal(got.kept, 4);
+	assert_int_equal(got.state[31], 1);
+	to.generation++;
+	arrive("pass");
+	to.generation--;
+	to.boot++;
+	arrive("pass");
+	to.boot--;
+	to.worker = 7;
+	arrive("pass");
+	to.worker = 0;
+	to.slot = 100000;
+	arrive("pass");
+	assert_int_equal(got.letters, 1);
+	assert_int_equal(got.lost, 4);
+}
+
+/* Fails when link_tag or the look at the tag before the engine is taken out. */
+static void by_tag(void **state)
+{
+	(void)state;
+	keep();
+	arrive("find");
+	assert_int_equal(got.held, 1);
+	assert_int_equal(got.kept, 4);
+	hold_end(rig.w, hold_find(rig.w, &to));
+	assert_null(hold_tagged(rig.w, &rig.rt, TAG));
+}
+
+/* A tag is of one service. Fails when hold_tagged does not compare it. */
+static void tags_of_others(void **state)
+{
+	struct service_rt other = rig.rt;
+
+	(void)state;
+	keep();
+	assert_non_null(hold_tagged(rig.w, &rig.rt, TAG));
+	assert_null(hold_tagged(rig.w, &other, TAG));
+	assert_null(hold_tagged(rig.w, &rig.rt, TAG + 1));
+}
+
+/* A note is read at once, its answer is the state from then on, and octets that are let go are gone. Fails when hold_again forgets the state
+ * or let_go does not run. */
+static void note_here(void **state)
+{
+	(void)state;
+	keep();
+	arrive("note");
+	assert_int_equal(got.notes, 1);
+	assert_int_equal(got.note[31], 'n');
+	assert_int_equal(got.kept, 4);
+	got.shed = true;
+	arrive("note");
+	assert_int_equal(got.state[0], 2);
+	arrive("pass");
+	assert_int_equal(got.kept, 0);
+	to.generation++;
+	arrive("note");
+	assert_int_equal(got.notes, 2);
+}
+
+/* By letter, as another worker posts it: a note waits until its worker looks, a parcel does not. Fails when letter_post wakes for notes, or when
+ * told_take drops either. */
+static void by_letter(void **state)
+{
+	struct letter l = {.kind = LETTER_NOTE, .service = 1, .addr = {.family = 4, .ip = {192, 0, 2, 8}, .port = 5060}, .listener = 7};
+	uint8_t note[HF_NOTE];
+
+	(void)state;
+	keep();
+	l.flow = to;
+	memset(note, 'l', sizeof note);
+	assert_true(letter_post(rig.w, &l, hf_bytes_of(note, sizeof note)));
+	assert_true(letter_any(&rig.w->box));
+	assert_false(rig.w->box.rung);
+	RIG_UNTIL(got.notes == 1); /* while anything is held the worker looks */
+	assert_int_equal(got.note[0], 'l');
+	l.kind = LETTER_PASS;
+	assert_true(letter_post(rig.w, &l, HF_LIT("pass")));
+	assert_true(rig.w->box.rung);
+	RIG_UNTIL(got.letters == 1);
+	assert_false(letter_any(&rig.w->box));
+	hold_end(rig.w, hold_find(rig.w, &to));
+	assert_true(letter_post(rig.w, &l, HF_LIT("pass")));
+	RIG_UNTIL(got.lost == 1);
+}
+
+/* Letters that wait do not keep a parcel's letter from being noticed. Fails when the first letter of a box rings, whatever it is. */
+static void behind_notes(void **state)
+{
+	struct letter l = {.kind = LETTER_NOTE, .service = 1, .listener = 7};
+	uint8_t note[HF_NOTE] = {0};
+
+	(void)state;
+	assert_true(letter_post(rig.w, &l, hf_bytes_of(note, sizeof note)));
+	l.kind = LETTER_PASS;
+	assert_true(letter_post(rig.w, &l, HF_LIT("pass")));
+	RIG_UNTIL(got.lost == 1);
+}
+
+/* More than half a box of notes rings: it never fills while its worker sleeps. */
+static void many_notes(void **state)
+{
+	struct letter l = {.kind = LETTER_NOTE, .service = 1};
+	uint8_t note[HF_NOTE] = {0};
+
+	(void)state;
+	while (rig.w->box.used <= rig.w->box.cap / 2) {
+		assert_false(rig.w->box.rung);
+		assert_true(letter_post(rig.w, &l, hf_bytes_of(note, sizeof note)));
+	}
+	assert_true(rig.w->box.rung);
+	RIG_UNTIL(!letter_any(&rig.w->box));
+}
+
+/* A place is used again under another generation, and places grow without losing tags. Fails when grow does not link anew. */
+static void places(void **state)
+{
+	uint8_t s[HF_HOLD_STATE] = {0};
+	struct parcel p = {.w = rig.w, .service = &rig.service, .rt = &rig.rt};
+	struct hf_flow_name first = hold_next(rig.w, 1);
+	struct hold *x;
+
+	(void)state;
+	rig.conf.gateway.max_holds = 1000;
+	x = hold_keep(&p, 1000, s, HF_LIT("x"), 1);
+	hold_end(rig.w, x);
+	assert_null(hold_find(rig.w, &first));
+	for (uint64_t i = 1; i <= 1000; i++)
+		assert_non_null(hold_keep(&p, (uint32_t)(1000 + i * 7919 % 1000), s, HF_LIT("x"), i));
+	assert_int_equal(hold_next(rig.w, 1).generation, 0);
+	for (uint64_t i = 1; i <= 1000; i++) {
+		struct hf_flow_name n;
+
+		x = hold_tagged(rig.w, &rig.rt, i);
+		assert_non_null(x);
+		n = hold_name(rig.w, x);
+		assert_ptr_equal(hold_find(rig.w, &n), x);
+		if (i % 3 == 0)
+			hold_end(rig.w, x);
+	}
+	assert_int_not_equal(hold_next(rig.w, 1).generation, 0);
+	assert_int_equal(hold_next(rig.w, 17u << 20).generation, 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {T(by_name), T(by_tag), T(tags_of_others), T(note_here), T(by_letter), T(behind_notes), T(many_notes), T(places)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
