@@ -7,8 +7,8 @@
 enum { STREAM_ROOM = 512 };
 
 static const struct { unsigned status; const char *phrase; } phrases[] = {
-	{200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {430, "Flow Failed"}, {482, "Loop Detected"},
-	{483, "Too Many Hops"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "Version Not Supported"}, {513, "Message Too Large"},
+	{100, "Trying"}, {200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {408, "Request Timeout"}, {430, "Flow Failed"}, {482, "Loop Detected"},
+	{483, "Too Many Hops"}, {487, "Request Terminated"}, {500, "Server Internal Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "Version Not Supported"}, {513, "Message Too Large"},
 };
 
 void sip_drop(struct sip_step *s, unsigned reason) { hf_act(s->acts, s->closes ? HF_ACT_CLOSE : HF_ACT_DROP)->end.reason = reason; }
@@ -114,9 +114,13 @@ static void send_answer(struct sip_step *s, struct hf_bytes text)
 		sip_return_to(s, s->back, send);
 		return;
 	}
-	send->to = s->stream ? HF_TO_SOURCE : HF_TO_RETURN;
-	if (s->stream)
+	send->to = s->stream && !s->late ? HF_TO_SOURCE : HF_TO_RETURN;
+	if (send->to == HF_TO_SOURCE)
 		return;
+	if (s->stream) {
+		send->flow = s->ev->flow_name;
+		send->transport = s->ev->transport;
+	}
 	send->listener = s->ev->listener->hash;
 	send->addr = s->ev->source;
 	send->addr.port = sip_return_port(s);

@@ -1,7 +1,7 @@
 /* A request that net had taken and could not deliver after all: a server did not take the connection, or a client's was gone on another
  * worker. It comes back as it went out, and all that is to be known of it stands in it: our Via parameter on top leads to whoever sent it.
  * Nothing else is kept while a message is on its way. Called by front.c. */
-#include "inside.h"
+#include "hold.h"
 
 /* What we wrote into a message does not count against the limits of the message that we were given. */
 enum { OUR_OCTETS = 2048, OUR_LINES = 8 };
@@ -36,6 +36,12 @@ void sip_back(struct sip_step *s)
 		return;
 	}
 	b->parcel.to_flow = s->ev->reason == HF_R_FLOW_GONE && !b->hf.server;
+	if (b->hf.has_hold && b->hf.boot == s->ctx->site->boot) { /* whoever holds it knows what to do */
+		if (m->method_id != SIP_ACK && m->method_id != SIP_CANCEL)
+			sip_note_failed(s, &b->hf);
+		sip_drop(s, s->ev->reason);
+		return;
+	}
 	s->back = &b->hf;
 	s->stream = b->hf.has_connection;
 	sip_failed(s, s->ev->reason);

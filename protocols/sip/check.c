@@ -131,6 +131,12 @@ static void make_loop_hash(struct sip_step *s)
 	s->p->loop = sip_loop_hash(s->ctx->site, &l);
 }
 
+void sip_look(struct sip_step *s)
+{
+	make_loop_hash(s);
+	sip_route_look(s);
+}
+
 bool sip_check(struct sip_step *s)
 {
 	if (refused_as_malformed(s))
@@ -139,8 +145,7 @@ bool sip_check(struct sip_step *s)
 		sip_drop(s, SIP_R_OWN_ACK);
 		return false;
 	}
-	make_loop_hash(s);
-	sip_route_look(s);
+	sip_look(s);
 	for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++)
 		if (checks[i].fails(s)) {
 			struct hf_bytes extra = checks[i].status == 420 ? unsupported(s) : HF_LIT("");

@@ -102,7 +102,7 @@ static void write_branch(const struct sip_step *s, uint32_t server, uint8_t out[
 		sip_branch_old(s->ctx->site, &old, server, out);
 }
 
-static void write_via(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
+void sip_write_via(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
 {
 	const struct hf_event *ev = s->ev;
 	uint8_t branch[SIP_BRANCH_LEN];
@@ -111,6 +111,10 @@ static void write_via(const struct sip_step *s, const struct sip_out *o, struct 
 	static const char *const names[HF_TRANSPORTS] = {"UDP", "TCP", "TLS", "WS", "WSS"};
 
 	hf.source.port = sip_return_port(s);
+	if (s->p->hold.generation) {
+		hf.has_hold = true;
+		hf.hold = s->p->hold;
+	}
 	if (s->stream) {
 		hf.has_connection = true;
 		hf.connection = ev->flow_name;
@@ -193,7 +197,7 @@ static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_ou
 
 	if (!p)
 		return HF_NONE;
-	write_via(s, o, &w);
+	sip_write_via(s, o, &w);
 	if (!m->has_max_forwards)
 		hf_w_printf(&w, "Max-Forwards: %d\r\n", HOPS);
 	if (wants_record_route(s))

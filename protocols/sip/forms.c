@@ -101,6 +101,22 @@ void sip_branch_old(const struct hf_site *site, const struct sip_old_via *v, uin
 	branch_end(&m, server, out);
 }
 
+uint64_t sip_transaction(const struct hf_site *site, struct hf_bytes branch, struct hf_bytes sent_by, const struct sip_old_via *v)
+{
+	const struct hf_bytes part[] = {v->via, v->from_tag, v->call_id, v->cseq, v->uri};
+	struct sip_mix m;
+	uint64_t h;
+
+	sip_mix_init(&m, site->hash_key, 1, 3);
+	sip_mix_add(&m, HF_LIT("hold:"));
+	sip_mix_lp(&m, branch);
+	sip_mix_lp(&m, sent_by);
+	for (unsigned i = 0; !branch.n && i < sizeof part / sizeof *part; i++)
+		sip_mix_lp(&m, part[i]);
+	h = sip_mix_end(&m);
+	return h ? h : 1;
+}
+
 /* ---- Via parameter ---- */
 
 void sip_hf_write(const struct hf_site *site, const struct sip_hf *h, struct hf_bytes branch, struct hf_writer *out)

@@ -29,6 +29,8 @@ void sip_branch(const struct hf_site *site, struct hf_bytes branch, struct hf_by
 /* The same for a Via of RFC 2543. */
 struct sip_old_via { struct hf_bytes via, from_tag, call_id, cseq, uri; };
 void sip_branch_old(const struct hf_site *site, const struct sip_old_via *v, uint32_t server, uint8_t out[SIP_BRANCH_LEN]);
+/* Of the client's transaction alone, whatever the server: the branch (none: what stands in `old`) and sent-by. Never 0. */
+uint64_t sip_transaction(const struct hf_site *site, struct hf_bytes branch, struct hf_bytes sent_by, const struct sip_old_via *old);
 /* Does this branch come from a client of RFC 3261, with something behind the magic? Without case. */
 bool sip_branch_magic(struct hf_bytes branch);
 

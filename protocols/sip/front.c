@@ -2,7 +2,7 @@
  * Pure: octets in, acts out; what one step leaves for the next hangs in ctx->parcel. */
 #include "sip.h"
 
-#include "inside.h"
+#include "hold.h"
 
 enum { NUL_PING_MAX = 4 /* phones send 1 to 4 */, PIPELINED = 16385 /* room behind the longest message, so that one read takes several */ };
 /* Without a server: long enough that a crowd of phones does not come back at once, short enough for a caller. */
@@ -24,7 +24,7 @@ static bool is_ping(struct hf_bytes b)
 
 /* ---- towards a server ---- */
 
-static void ask(struct sip_step *s)
+void sip_question(struct sip_step *s, struct hf_ask *out)
 {
 	struct sip_life l = sip_life_of_request(s);
 	struct hf_ask q = {.key = sip_call_key(s, s->p->msg.call_id), .life = l.life, .life_s = l.seconds, .flags = l.flags, .hint_why = HF_WHY_COOKIE};
@@ -34,6 +34,28 @@ static void ask(struct sip_step *s)
 		q.hint = s->p->cookie.server;
 	else
 		sip_refs(s, q.refs);
+	*out = q;
+}
+
+/* What opens is held; what cancels it, or acknowledges its refusal, has to find it. */
+static void may_meet_hold(struct sip_step *s, struct hf_ask *q)
+{
+	struct sip_parcel *p = s->p;
+	bool follows = p->msg.method_id == SIP_CANCEL || (p->msg.method_id == SIP_ACK && !p->has_cookie);
+
+	if (!follows && (p->msg.to_tag.p || p->msg.method_id == SIP_ACK))
+		return;
+	q->tag = p->tag = sip_held_tag(s);
+	q->holds = p->holds = !follows;
+}
+
+static void ask(struct sip_step *s, bool held)
+{
+	struct hf_ask q;
+
+	sip_question(s, &q);
+	if (held)
+		may_meet_hold(s, &q);
 	hf_act(s->acts, HF_ACT_ASK)->ask = q;
 }
 
@@ -48,20 +70,20 @@ static void forward(struct sip_step *s, const struct sip_out *out, struct hf_sen
 
 static void to_server(struct sip_step *s, const struct hf_chosen *c)
 {
-	struct hf_arena *arena = s->ctx->arena;
-	struct hf_send send = {.to = HF_TO_SERVER, .server = c->server};
-	struct sip_out out = {.server = c->server, .cookie_server = c->server, .transport = c->transport};
+	bool holds = s->p->holds && !c->firm;
 
 	if (!c->server || !c->out) {
 		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, RETRY_AFTER});
 		return;
 	}
-	out.out = sip_face_of(arena, c->out, &c->out_addr);
-	out.in = sip_face_of(arena, s->ev->listener, &s->ev->local);
-	out.sent_by = out.out.text;
-	if (out.out.transport != c->transport)
-		out.out = out.in; /* there is no listener of the server's transport: it reaches us where the client does */
-	forward(s, &out, &send);
+	if (holds && c->hold.generation)
+		s->p->hold = c->hold;
+	if (!sip_send_to(s, c))
+		sip_drop(s, HF_R_NO_MEMORY);
+	else if (s->p->hold.generation)
+		sip_hold_begin(s, c);
+	else if (holds)
+		sip_count(s, HF_R_HOLD_LIMIT);
 }
 
 /* ---- from a server ---- */
@@ -109,7 +131,7 @@ static void outward(struct sip_step *s)
 	switch (hop.kind) {
 	case SIP_HOP_SELF:
 		s->p->side = SIP_FROM_CLIENT;
-		ask(s);
+		ask(s, s->conf->failover);
 		return;
 	case SIP_HOP_NAME:
 		sip_refuse(s, &(struct sip_refusal){503, "Next hop not resolved", SIP_R_UNRESOLVED, HF_NONE});
@@ -137,7 +159,7 @@ static void request(struct sip_step *s)
 	if (s->p->side == SIP_FROM_MEMBER)
 		outward(s);
 	else
-		ask(s);
+		ask(s, s->conf->failover);
 }
 
 /* A datagram that is no message, dealt with. */
@@ -193,16 +215,74 @@ void sip_failed(struct sip_step *s, unsigned reason)
 	sip_refuse(s, &(struct sip_refusal){s->p->to_flow ? 430 : 503, NULL, reason, HF_NONE});
 }
 
+/* An answer that came by letter: it was whole and ours where it came in. */
+static void letter(struct sip_step *s, void *hold)
+{
+	struct sip_parcel *p = s->ctx->parcel;
+
+	if (!p) {
+		p = hf_arena_alloc(s->ctx->arena, sizeof *p);
+		if (!p) {
+			sip_drop(s, HF_R_NO_MEMORY);
+			return;
+		}
+		memset(&p->came, 0, sizeof *p - offsetof(struct sip_parcel, came));
+		p->came = *s->ev;
+		sip_scan(s->ev->bytes, hf_transport_is_stream(s->ev->transport), &s->conf->limits, s->ctx->arena, &p->msg);
+		s->ctx->parcel = p;
+	}
+	s->p = p;
+	s->ev = &p->came;
+	s->stream = hf_transport_is_stream(s->ev->transport);
+	sip_reply_held(s, hold);
+}
+
+/* What a hold is told when nothing of a message is at hand. True: it was that. */
+static bool of_hold(struct sip_step *s, const struct hf_event *ev)
+{
+	if (ev->kind == HF_EV_LETTER)
+		letter(s, ev->hold);
+	else if (ev->kind == HF_EV_NOTE)
+		sip_hold_note(s, ev->hold, ev->bytes);
+	else if (ev->kind == HF_EV_WAKE)
+		sip_hold_wake(s, ev->hold);
+	else
+		return false;
+	return true;
+}
+
+static void choice(struct sip_step *s, const struct hf_event *ev)
+{
+	if (s->p->turn)
+		sip_hold_choice(s, ev->hold, ev->chosen);
+	else
+		to_server(s, ev->chosen);
+}
+
+static void failed(struct sip_step *s, const struct hf_event *ev)
+{
+	const struct sip_turn *t = s->p->turn;
+
+	if (t && t->what != SIP_TURN_NEXT)
+		sip_count(s, ev->reason); /* of what the client sends again, or a server may do without */
+	else if (ev->hold)
+		sip_hold_failed(s, ev->hold, ev->chosen->server, ev->reason);
+	else
+		sip_failed(s, ev->reason);
+}
+
 static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct sip_parcel *p = ctx->parcel;
-	struct sip_step s = {.ctx = ctx, .ev = ev, .conf = ctx->conf, .acts = acts};
+	struct sip_step s = {.ctx = ctx, .ev = ev, .held = ev->held, .conf = ctx->conf, .acts = acts};
 
 	if (ev->kind == HF_EV_BYTES) {
 		s.stream = hf_transport_is_stream(ev->transport);
 		octets(&s);
 		return;
 	}
+	if (of_hold(&s, ev))
+		return;
 	if (!p) {
 		if (ev->kind == HF_EV_FAIL && ev->bytes.n)
 			sip_back(&s);
@@ -212,9 +292,11 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	s.ev = &p->came;
 	s.stream = hf_transport_is_stream(s.ev->transport);
 	if (ev->kind == HF_EV_CHOICE)
-		to_server(&s, ev->chosen);
+		choice(&s, ev);
 	else if (ev->kind == HF_EV_FAIL)
-		sip_failed(&s, ev->reason);
+		failed(&s, ev);
+	else if (ev->kind == HF_EV_HELD && !sip_hold_client(&s, ev->hold))
+		ask(&s, false);
 }
 
 static const struct hf_reason_def reasons[] = {

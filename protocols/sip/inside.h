@@ -32,6 +32,13 @@
 	X(LAST_VIA,       "last-via",         "a response with no Via below ours") \
 	X(ODD_VIA,        "odd-via",          "a response whose next Via names a group or broadcast address") \
 	X(BAD_COOKIE,     "bad-cookie",       "a cookie or flow token whose tag does not hold; it was not believed") \
+	X(FAILOVER,       "failover",         "a held request that went to another server") \
+	X(TRY_TIMEOUT,    "try-timeout",      "a server that did not answer a held request in time") \
+	X(ABSORBED,       "absorbed",         "a server's answer that another one's took the place of") \
+	X(CANCELLED,      "cancelled",        "a held request that its client took back; answered here") \
+	X(NO_ANSWER,      "no-answer",        "a held INVITE that no server answered, answered 408") \
+	X(GIVEN_UP,       "given-up",         "a held request that no server could be found for, answered 500 or 503") \
+	X(TRYING,         "trying",           "100 to the client of a held INVITE") \
 	X(BIG_ANSWER,     "big-answer",       "an answer that would have been longer than its request")
 
 enum sip_reason {
@@ -69,6 +76,8 @@ struct sip_conf {
 	struct sip_keys key;
 	uint64_t key_length, tenant;
 	bool record_route, path, failover;
+	uint64_t try_timeout /* ms */, max_attempts;
+	struct sip_codes failover_codes;
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options;
 	struct hf_bytes own_names;             /* host names, blanks between */
@@ -79,9 +88,10 @@ struct sip_conf {
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 16 };
+enum { SIP_N_OPTIONS = 19 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
+bool sip_codes_have(const struct sip_codes *c, unsigned status);
 
 /* ---- a parcel ---- */
 
@@ -102,6 +112,10 @@ struct sip_parcel {
 	bool bad_cookie;
 	bool to_flow;             /* it went to a client's connection: there is no other way there */
 	bool answered;            /* by ourselves: a failure to send that is only counted */
+	bool holds;               /* it is to be held when it goes out */
+	uint64_t tag;             /* its transaction's, for whoever may meet a hold */
+	struct hf_flow_name hold; /* what our Via names; generation 0: none */
+	struct sip_turn *turn;    /* what a step of a hold has left */
 };
 
 /* A step's context in one place. */
@@ -109,6 +123,8 @@ struct sip_step {
 	struct hf_ctx *ctx;
 	const struct hf_event *ev; /* the one that brought the octets */
 	bool stream;               /* they came over a connection */
+	bool late;                 /* a held request: its octets came in an event before */
+	const struct hf_event *held; /* what brought the hold's request */
 	bool closes;               /* which ends with this message: what follows cannot be framed */
 	const struct sip_hf *back; /* the message has come back: where its answer goes */
 	const struct sip_conf *conf;
@@ -128,6 +144,8 @@ uint16_t sip_return_port(const struct sip_step *s);
 
 /* ---- check.c ---- */
 
+/* Reads what the request says of its way: loop hash, Routes, side. */
+void sip_look(struct sip_step *s);
 /* True: the request may go on. False: it has been answered or dropped. */
 bool sip_check(struct sip_step *s);
 
@@ -207,6 +225,10 @@ struct sip_out {
 	struct sip_face out, in;   /* how we are reached on the side it leaves by / came from */
 	bool strict;               /* the next hop is a strict router */
 };
+/* Our side towards a server that was chosen, c->out given. False: no room. */
+bool sip_out_to(struct sip_step *s, const struct hf_chosen *c, struct sip_out *out);
+/* Our Via, with its line end. */
+void sip_write_via(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w);
 /* Writes the splices into send. False: no room. */
 bool sip_edit(struct sip_step *s, const struct sip_out *out, struct hf_send *send);
 /* received and rport of the top Via (RFC 3581 4). False: no room. */
@@ -226,12 +248,19 @@ bool sip_stream_take(struct sip_step *s);
 
 /* A message that was on its way and has come back. */
 void sip_back(struct sip_step *s);
-/* What could not be sent, its reason (front.c). */
+/* front.c: what could not be sent, its reason; what is asked for a request of a client. */
 void sip_failed(struct sip_step *s, unsigned reason);
+void sip_question(struct sip_step *s, struct hf_ask *q);
 
 /* ---- reply.c, stun.c, probe.c ---- */
 
 void sip_reply(struct sip_step *s);
+/* An answer to a hold that is there (`state`) or no more (NULL). */
+void sip_reply_held(struct sip_step *s, void *state);
+/* Learns from a final answer and sends it on, under another status if that is not 0. */
+void sip_answer_on(struct sip_step *s, const struct sip_hf *hf, unsigned status);
+/* 503 with Retry-After: the server rests. False: it is none. */
+bool sip_learn_busy(struct sip_step *s, const struct sip_hf *hf);
 /* Is the topmost Via ours? */
 bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf);
 /* Where a Via parameter of ours leads. */

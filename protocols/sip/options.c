@@ -24,8 +24,14 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Stay in the way of a dialog's later requests; without it they find their server by Call-ID only if they come here at all."},
 	{"path", HF_OPT_BOOL, LIVE, AT(path), .dflt = "yes",
 	 .help = "Add a Path with a signed flow token to registrations that support it, so that servers reach a phone the way it came (RFC 3327)."},
-	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "no", .not_built = "yes",
-	 .help = "Hold an opening request until a server answers, and try another one when it does not."},
+	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "no",
+	 .help = "Hold an opening request until a server answers it, and try another one when it refuses or, for INVITE and REGISTER, does not answer."},
+	{"try-timeout", HF_OPT_TIME, LIVE, AT(try_timeout), .min = 100, .max = 16000, .unit = "s", .dflt = "2s",
+	 .help = "So long a server may say nothing to a held INVITE or REGISTER; 100 Trying is enough."},
+	{"max-attempts", HF_OPT_UINT, LIVE, AT(max_attempts), .min = 1, .max = 4, .unit = "servers", .dflt = "3",
+	 .help = "So many servers are asked for one held request."},
+	{"failover-codes", HF_OPT_CUSTOM, LIVE, AT(failover_codes), .dflt = "503", .read = read_codes,
+	 .help = "Answers that send a held request to the next server, from 400 up; the last 503 goes to the client as 500 (RFC 3261 16.7)."},
 	{"early-expiry", HF_OPT_TIME, LIVE, AT(early_expiry), .min = 32000, .max = 3600000, .unit = "s", .dflt = "200s",
 	 .help = "How long a call that is not answered yet keeps its place (a proxy waits over 3 minutes, RFC 3261 16.6)."},
 	{"session-expiry", HF_OPT_TIME, LIVE, AT(session_expiry), .min = 60000, .max = 86400000, .unit = "s", .dflt = "4h",
@@ -55,12 +61,25 @@ static const struct { enum sip_key_kind kind; const char *text; } herds[] = {
 	{SIP_KEY_DESTINATION, "key = destination: all that comes to one address of this gateway shares one server"},
 };
 
+bool sip_codes_have(const struct sip_codes *c, unsigned status)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		if (status >= c->range[i].lo && status <= c->range[i].hi)
+			return true;
+	return false;
+}
+
 enum hf_err sip_options_check(void *conf, const struct hf_says *says)
 {
 	struct sip_conf *c = conf;
 
 	c->limits = (struct sip_limits){.message = (uint32_t)c->max_message, .headers = (uint32_t)c->max_headers, .line = (uint32_t)c->max_header,
 					.call_id = (uint32_t)c->max_call_id, .params = (uint32_t)c->max_params};
+	for (unsigned i = 0; i < c->failover_codes.n; i++)
+		if (c->failover_codes.range[i].lo < 400) {
+			says->say(says->arg, true, "failover-codes", "an answer below 400 is no failure");
+			return HF_EINVAL;
+		}
 	for (unsigned i = 0; i < sizeof herds / sizeof *herds; i++)
 		if (c->key.n && c->key.key[0].kind == herds[i].kind)
 			says->say(says->arg, false, "key", herds[i].text);

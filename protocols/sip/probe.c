@@ -57,14 +57,6 @@ bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct 
 	return osip_door_compose(&r, w);
 }
 
-static bool is_accepted(const struct sip_codes *c, unsigned status)
-{
-	for (unsigned i = 0; i < c->n; i++)
-		if (status >= c->range[i].lo && status <= c->range[i].hi)
-			return true;
-	return false;
-}
-
 static enum hf_probe_result read_one(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms)
 {
 	const struct sip_conf *conf = ctx->conf;
@@ -81,7 +73,7 @@ static enum hf_probe_result read_one(const struct hf_ctx *ctx, const struct hf_p
 	if (a.status < 200)
 		return HF_PROBE_MORE;
 	if (a.status != 503)
-		return is_accepted(&conf->probe_codes, a.status) ? HF_PROBE_OK : HF_PROBE_FAILED;
+		return sip_codes_have(&conf->probe_codes, a.status) ? HF_PROBE_OK : HF_PROBE_FAILED;
 	if (a.has_retry_after)
 		*busy_ms = (a.retry_after_s < BUSY_MAX_S ? a.retry_after_s : BUSY_MAX_S) * 1000;
 	return HF_PROBE_BUSY;

@@ -1,8 +1,8 @@
 /* Responses (RFC 3261 16.7, 18.1.2): the top Via must carry our parameter with a tag that holds, exactly that value goes, and the
  * response goes to the connection or address signed in it and nowhere else. What it means for the session is learnt; nothing is ever answered. */
-#include "inside.h"
+#include "hold.h"
 
-enum { BUSY_MAX_S = 3600 }; /* no Retry-After takes a server out for longer than an hour */
+enum { BUSY_MAX_S = 3600 /* no Retry-After takes a server out for longer than an hour */, STATUS_AT = 8 /* behind "SIP/2.0 " */ };
 
 /* Is it a Via of ours? The branch is a token: a peer may have changed its case. */
 bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf)
@@ -50,17 +50,18 @@ static uint64_t retry_after_s(const struct sip_msg *m)
 }
 
 /* 503 with Retry-After: no new sessions there for that time (RFC 3261 21.5.4). Believed from the server's own address only. */
-static void learn_busy(struct sip_step *s, const struct sip_hf *hf)
+bool sip_learn_busy(struct sip_step *s, const struct sip_hf *hf)
 {
 	struct hf_act *a;
 	uint64_t after;
 
 	if (s->p->msg.status != 503 || !hf->server || s->ev->member != hf->server || !(after = retry_after_s(&s->p->msg)))
-		return;
+		return false;
 	a = hf_act(s->acts, HF_ACT_EVIDENCE);
 	a->evidence.server = hf->server;
 	a->evidence.what = HF_EVIDENCE_BUSY;
 	a->evidence.ms = (uint32_t)(after * 1000);
+	return true;
 }
 
 static void learn_life(struct sip_step *s, const struct sip_hf *hf)
@@ -98,23 +99,69 @@ void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_
 		send->flow = hf->connection;
 }
 
-static bool relay(struct sip_step *s, const struct sip_hf *hf)
+/* "SIP/2.0 503 Service Unavailable" under another status. */
+static struct hf_splice restate(const struct sip_msg *m, unsigned status)
+{
+	HF_BUG_ON(status != 500);
+	return (struct hf_splice){STATUS_AT, m->start_end - STATUS_AT - 2, HF_LIT("500 Server Internal Error")};
+}
+
+static bool relay(struct sip_step *s, const struct sip_hf *hf, unsigned status)
 {
 	const struct sip_msg *m = &s->p->msg;
-	struct hf_splice *edit = hf_arena_alloc(s->ctx->arena, 2 * sizeof *edit);
+	struct hf_splice *edit = hf_arena_alloc(s->ctx->arena, 3 * sizeof *edit);
+	unsigned n = 0;
 	struct hf_bytes length = hf_transport_is_stream(transport_of(s, hf)) && !m->has_content_length ? sip_length_line(s) : HF_LIT("");
 	struct hf_send *send;
 
 	if (!edit || !length.p)
 		return false;
-	edit[0] = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_NONE};
-	edit[1] = (struct hf_splice){m->head_end, 0, length};
+	if (status)
+		edit[n++] = restate(m, status);
+	edit[n++] = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_NONE};
+	if (length.n)
+		edit[n++] = (struct hf_splice){m->head_end, 0, length};
 	send = &hf_act(s->acts, HF_ACT_SEND)->send;
 	sip_return_to(s, hf, send);
 	send->base = m->raw;
 	send->splices = edit;
-	send->n_splices = length.n ? 2 : 1;
+	send->n_splices = n;
 	return true;
+}
+
+void sip_answer_on(struct sip_step *s, const struct sip_hf *hf, unsigned status)
+{
+	learn_life(s, hf);
+	sip_user_answered(s, hf);
+	if (!relay(s, hf, status))
+		sip_drop(s, HF_R_NO_MEMORY);
+}
+
+static void learn_well(struct sip_step *s, const struct sip_hf *hf)
+{
+	struct hf_act *a = hf_act(s->acts, HF_ACT_EVIDENCE);
+
+	a->evidence.server = hf->server;
+	a->evidence.what = HF_EVIDENCE_OK;
+}
+
+/* Of a held request: below 300 it goes on from here and the hold is told, from there on the hold decides. Our own CANCEL was answered before. */
+static void to_hold(struct sip_step *s, const struct sip_hf *hf)
+{
+	unsigned status = s->p->msg.status;
+
+	if (s->p->msg.method_id == SIP_CANCEL) {
+		sip_drop(s, SIP_R_ABSORBED);
+		return;
+	}
+	if (status >= 200 && status != 503)
+		learn_well(s, hf);
+	if (status >= 300) {
+		hf_act(s->acts, HF_ACT_PASS)->note.to = hf->hold;
+		return;
+	}
+	sip_note_answer(s, hf);
+	sip_answer_on(s, hf, 0);
 }
 
 void sip_reply(struct sip_step *s)
@@ -130,11 +177,24 @@ void sip_reply(struct sip_step *s)
 		sip_drop(s, SIP_R_LAST_VIA);
 	} else if (odd(&m->via[1])) {
 		sip_drop(s, SIP_R_ODD_VIA);
+	} else if (hf.has_hold && hf.boot == s->ctx->site->boot) {
+		to_hold(s, &hf);
 	} else {
-		learn_life(s, &hf);
-		sip_user_answered(s, &hf);
-		learn_busy(s, &hf);
-		if (!relay(s, &hf))
-			sip_drop(s, HF_R_NO_MEMORY);
+		sip_answer_on(s, &hf, 0);
+		(void)sip_learn_busy(s, &hf);
+	}
+}
+
+void sip_reply_held(struct sip_step *s, void *state)
+{
+	struct sip_hf hf;
+
+	if (s->p->msg.fault != SIP_GOOD || !sip_read_ours(s, &hf)) {
+		sip_drop(s, SIP_R_FOREIGN_VIA); /* it was ours where it came in */
+	} else if (state) {
+		sip_hold_answer(s, state, &hf);
+	} else {
+		sip_answer_on(s, &hf, 0);
+		(void)sip_learn_busy(s, &hf);
 	}
 }

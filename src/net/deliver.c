@@ -154,10 +154,10 @@ static void evidence(struct parcel *p, const struct hf_act *act)
 		return;
 	if (act->evidence.what == HF_EVIDENCE_BUSY)
 		atomic_store_explicit(&rt->busy_until_ms, p->w->now_ms + act->evidence.ms, memory_order_relaxed);
-	else if (act->evidence.what == HF_EVIDENCE_OK)
-		atomic_store_explicit(&rt->failures, 0, memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(&rt->failures, 1, memory_order_relaxed);
+	else if (act->evidence.what == HF_EVIDENCE_FAILED)
+		atomic_fetch_add_explicit(&rt->unwell, 1, memory_order_relaxed);
+	else if (atomic_load_explicit(&rt->unwell, memory_order_relaxed)) /* as a rule there is nothing to write to what all workers read */
+		atomic_store_explicit(&rt->unwell, 0, memory_order_relaxed);
 }
 
 /* ---- the rest ---- */

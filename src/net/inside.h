@@ -28,8 +28,9 @@ struct service_rt {
 	struct counts *counts; /* one a worker */
 };
 
-struct member_rt { /* control thread, but for `failures` */
+struct member_rt { /* control thread, but for what workers tell */
 	_Atomic uint32_t failures;  /* dials that failed in a row: told by workers, judged by the control thread */
+	_Atomic uint32_t unwell;    /* what a front has seen fail in a row: likewise */
 	_Atomic uint64_t busy_until_ms; /* it asked for no new sessions until then: likewise; 0 = it did not */
 	char last_failure[64];
 };

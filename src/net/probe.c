@@ -15,6 +15,8 @@
 #define ANSWER_MAX 8192   /* octets of an answer that are looked at */
 #define LOOK_MS 250       /* how often dials of workers are judged */
 #define PASSIVE_MS 1000
+#define UNWELL_MOST 5     /* requests that failed in a row: one more than a caller makes who tries a number again and again */
+#define REST_MS 30000     /* as long as most probes' intervals: a server that restarts is back by then */
 
 enum how { HOW_NONE, HOW_CONNECT, HOW_FRONT };
 
@@ -89,12 +91,14 @@ static void bad(struct probe *p, const char *why)
 		mark(p, HF_MARK_DOWN, true, why);
 }
 
-static void set_busy(struct probe *p, bool on, uint32_t ms)
+static void set_busy_why(struct probe *p, bool on, uint32_t ms, const char *why)
 {
 	p->busy_until_ms = on && ms ? hf_clock_ms() + ms : 0;
 	if (busy(p) != on)
-		mark(p, HF_MARK_BUSY, on, on ? "asks for no new sessions" : "");
+		mark(p, HF_MARK_BUSY, on, on ? why : "");
 }
+
+static void set_busy(struct probe *p, bool on, uint32_t ms) { set_busy_why(p, on, ms, "asks for no new sessions"); }
 
 /* ---- one probe ---- */
 
@@ -265,6 +269,33 @@ static void look_at_busy(struct probe *p)
 		set_busy(p, false, 0);
 }
 
+/* At least half of the pool serves without this one. What servers refuse may be the callers' doing: it must never take them all out. */
+static bool can_rest(const struct probe *p)
+{
+	unsigned up = 0;
+
+	for (unsigned i = 0; i < p->pool->n_members; i++) {
+		uint64_t since;
+
+		up += p->pool->members[i].id != p->id && hf_engine_state(p->rt->engine, p->pool->members[i].id, &since) == HF_STATE_UP;
+	}
+	return 2 * up >= p->pool->n_members;
+}
+
+/* A server that fails what it is asked, whatever it says to probes: it keeps its sessions and gets no new ones for a while; then the first failure
+ * is enough, until something goes well. */
+static void look_at_failures(struct probe *p)
+{
+	struct member_rt *m = &p->rt->members[p->id];
+	unsigned n = atomic_load_explicit(&m->unwell, memory_order_relaxed);
+
+	if (n < UNWELL_MOST || down(p) || busy(p) || !can_rest(p))
+		return;
+	atomic_store_explicit(&m->unwell, UNWELL_MOST - 1, memory_order_relaxed);
+	snprintf(m->last_failure, sizeof m->last_failure, "%u requests in a row failed", n);
+	set_busy_why(p, true, REST_MS, m->last_failure);
+}
+
 static void look(void *arg)
 {
 	struct probes *all = arg;
@@ -272,6 +303,7 @@ static void look(void *arg)
 	for (struct probe *p = all->list; p; p = p->next) {
 		look_at_dials(p);
 		look_at_busy(p);
+		look_at_failures(p);
 	}
 	hf_timer_set(all->look, LOOK_MS);
 }

@@ -1,0 +1,163 @@
+/* What goes out for a held request: the request again, ACK and CANCEL of our own (RFC 3261 17.1.1.3, 9.1), notes to its hold. Decides nothing:
+ * hold.c does. */
+#include "hold.h"
+
+bool sip_held_read(struct sip_step *s, struct sip_step *out)
+{
+	struct sip_parcel *p = s->held && s->held->bytes.n ? hf_arena_alloc(s->ctx->arena, sizeof *p) : NULL;
+
+	if (!p)
+		return false;
+	memset(&p->came, 0, sizeof *p - offsetof(struct sip_parcel, came));
+	p->came = *s->held;
+	*out = (struct sip_step){.ctx = s->ctx, .ev = &p->came, .stream = hf_transport_is_stream(p->came.transport), .late = true, .conf = s->conf, .p = p, .acts = s->acts,
+		.held = s->held};
+	if (sip_scan(p->came.bytes, out->stream, &s->conf->limits, s->ctx->arena, &p->msg) != SIP_GOOD)
+		return false; /* the limits have become tighter meanwhile */
+	sip_look(out);
+	p->side = SIP_FROM_CLIENT;
+	return true;
+}
+
+uint64_t sip_held_tag(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+	const struct sip_old_via old = {m->via[0].text, m->from_tag, m->call_id, m->cseq_text, m->uri.text};
+
+	return sip_transaction(s->ctx->site, sip_branch_magic(m->via[0].branch) ? m->via[0].branch : HF_NONE, m->via[0].sent_by, &old);
+}
+
+bool sip_out_to(struct sip_step *s, const struct hf_chosen *c, struct sip_out *out)
+{
+	*out = (struct sip_out){.server = c->server, .cookie_server = c->server, .transport = c->transport};
+	out->out = sip_face_of(s->ctx->arena, c->out, &c->out_addr);
+	out->in = sip_face_of(s->ctx->arena, s->ev->listener, &s->ev->local);
+	out->sent_by = out->out.text;
+	if (out->out.transport != c->transport)
+		out->out = out->in; /* there is no listener of the server's transport: it reaches us where the client does */
+	return out->sent_by.p && out->in.text.p;
+}
+
+bool sip_send_to(struct sip_step *r, const struct hf_chosen *c)
+{
+	struct hf_send send = {.to = HF_TO_SERVER, .server = c->server};
+	struct sip_out out;
+
+	if (!sip_out_to(r, c, &out) || !sip_edit(r, &out, &send))
+		return false;
+	hf_act(r->acts, HF_ACT_SEND)->send = send;
+	return true;
+}
+
+/* ---- ACK and CANCEL ---- */
+
+/* What the server saw as the Request-URI, and the Routes that were left. */
+static struct hf_bytes uri_of(const struct sip_step *r) { return r->p->strict ? r->p->msg.route_last.uri.text : r->p->msg.uri.text; }
+
+static void write_routes(const struct sip_step *r, struct hf_writer *w)
+{
+	const struct sip_msg *m = &r->p->msg;
+	struct hf_bytes list = m->routes_text, value;
+
+	for (unsigned i = 0; i < m->n_routes - (r->p->strict ? 1 : 0) && sip_value_next(&list, &value); i++) {
+		if (i < r->p->own_routes)
+			continue;
+		hf_w_str(w, "Route: ");
+		hf_w_bytes(w, value);
+		hf_w_str(w, "\r\n");
+	}
+}
+
+static void write_rest(const struct sip_msg *m, const char *method, struct hf_writer *w)
+{
+	hf_w_str(w, "Max-Forwards: 70\r\nFrom: ");
+	hf_w_bytes(w, m->from);
+	hf_w_str(w, "\r\nTo: ");
+	hf_w_bytes(w, m->to);
+	hf_w_str(w, "\r\nCall-ID: ");
+	hf_w_bytes(w, m->call_id);
+	hf_w_str(w, "\r\nCSeq: ");
+	hf_w_bytes(w, m->cseq_text);
+	hf_w_str(w, " ");
+	hf_w_str(w, method);
+	hf_w_str(w, "\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void send_text(struct sip_step *s, struct hf_writer *w, uint32_t server)
+{
+	struct hf_send *send;
+
+	if (!w->p || w->full) {
+		sip_count(s, HF_R_NO_MEMORY);
+		return;
+	}
+	send = &hf_act(s->acts, HF_ACT_SEND)->send;
+	send->to = HF_TO_SERVER;
+	send->server = server;
+	send->base = hf_writer_view(w);
+}
+
+static void write_start(const char *method, struct hf_bytes uri, struct hf_writer *w)
+{
+	hf_w_str(w, method);
+	hf_w_str(w, " ");
+	hf_w_bytes(w, uri);
+	hf_w_str(w, " SIP/2.0\r\n");
+}
+
+enum { ROOM = 640 }; /* our Via and the names */
+
+void sip_send_ack(struct sip_step *s, const struct sip_step *r, uint32_t server)
+{
+	const struct sip_msg *m = &s->p->msg;
+	struct sip_uri to;
+	struct hf_bytes uri = r ? uri_of(r) : sip_uri_read(m->to_addr, &to) ? m->to_addr : HF_NONE;
+	size_t cap = m->raw.n + uri.n + ROOM + (r ? r->p->msg.routes_text.n + 9 * r->p->msg.n_routes : 0);
+	struct hf_writer w = hf_writer_on(hf_arena_alloc(s->ctx->arena, cap), cap);
+
+	if (!w.p || !uri.n) {
+		sip_count(s, HF_R_NO_MEMORY);
+		return;
+	}
+	write_start("ACK", uri, &w);
+	hf_w_str(&w, "Via: ");
+	hf_w_bytes(&w, m->via[0].text);
+	hf_w_str(&w, "\r\n");
+	if (r)
+		write_routes(r, &w);
+	write_rest(m, "ACK", &w);
+	send_text(s, &w, server);
+}
+
+void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c)
+{
+	const struct sip_msg *m = &r->p->msg;
+	size_t cap = m->raw.n + ROOM + 9 * m->n_routes;
+	struct hf_writer w = hf_writer_on(hf_arena_alloc(r->ctx->arena, cap), cap);
+	struct sip_out out;
+
+	if (!w.p || !sip_out_to(r, c, &out)) {
+		sip_count(r, HF_R_NO_MEMORY);
+		return;
+	}
+	write_start("CANCEL", uri_of(r), &w);
+	sip_write_via(r, &out, &w);
+	write_routes(r, &w);
+	write_rest(m, "CANCEL", &w);
+	send_text(r, &w, c->server);
+}
+
+/* ---- notes ---- */
+
+static void note(struct sip_step *s, const struct sip_hf *hf, uint8_t what, unsigned status)
+{
+	struct hf_act *a = hf_act(s->acts, HF_ACT_NOTE);
+
+	a->note.to = hf->hold;
+	a->note.octets[0] = what;
+	hf_put16(a->note.octets + 2, (uint16_t)status);
+	hf_put32(a->note.octets + 4, hf->server);
+}
+
+void sip_note_answer(struct sip_step *s, const struct sip_hf *hf) { note(s, hf, SIP_NOTE_ANSWER, s->p->msg.status); }
+void sip_note_failed(struct sip_step *s, const struct sip_hf *hf) { note(s, hf, SIP_NOTE_FAILED, 0); }

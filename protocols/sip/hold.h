@@ -1,0 +1,75 @@
+/* A held request (DESIGN 4, Failover): what is kept of it in a hold's few octets, and what the files about it share. Called by front.c,
+ * reply.c and back.c. Never included from outside. */
+#ifndef SIP_HOLD_H
+#define SIP_HOLD_H
+
+#include "inside.h"
+
+enum { SIP_TRIES_MAX = 4 };
+
+enum { /* flags of a hold */
+	SIP_H_INVITE = 1,
+	SIP_H_TRIES = 2,      /* silence sends it on: INVITE and REGISTER */
+	SIP_H_STREAM = 4,     /* its client is on a connection and repeats nothing */
+	SIP_H_CANCELLED = 8,
+	SIP_H_TRYING = 16,    /* the client was told 100 */
+	SIP_H_REPEATS = 32,   /* the current attempt is repeated by us: from a connection to a datagram */
+	SIP_H_REFUSED = 64,   /* a server has answered with one of failover-codes */
+	SIP_H_STAYS = 128,    /* no other server is tried any more */
+};
+
+/* Who has had the last word: 0 nobody yet, 1.. attempt done - 1, or an answer of ours. */
+enum { SIP_DONE_CANCEL = 16, SIP_DONE_TIMEOUT, SIP_DONE_REFUSED, SIP_DONE_UNREACHED };
+
+struct sip_hold {
+	uint32_t server[SIP_TRIES_MAX]; /* in the order of the attempts */
+	uint8_t n;                      /* attempts; the last one is the current */
+	uint8_t seen;                   /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
+	uint8_t flags, done;
+	uint32_t born, tried, again;    /* when it came, when the current attempt began, when that is repeated: ms, the low 32 bits */
+};
+_Static_assert(sizeof(struct sip_hold) == HF_HOLD_STATE, "hold");
+
+/* What one step of a hold leaves for the next, behind ASK. */
+struct sip_turn {
+	enum { SIP_TURN_ON, SIP_TURN_REPEAT, SIP_TURN_NEXT, SIP_TURN_CANCEL } what;
+	uint32_t server;         /* ON, REPEAT, CANCEL: it alone */
+	struct sip_step request; /* NEXT, REPEAT, CANCEL: what is held, read again */
+	bool has_answer;         /* NEXT: s->p is an answer that would have been the last */
+	struct sip_hf hf;        /* its */
+	unsigned reason;         /* NEXT: why */
+};
+
+/* A note: octet 0 what, 2 status, 4 server. */
+enum { SIP_NOTE_ANSWER = 1, SIP_NOTE_FAILED = 2 };
+
+/* ---- hold.c: the events ---- */
+
+/* Behind the SEND of a first attempt: it is kept. */
+void sip_hold_begin(struct sip_step *s, const struct hf_chosen *c);
+void sip_hold_choice(struct sip_step *s, struct sip_hold *h, const struct hf_chosen *c);
+/* A request of its client: again, CANCEL or ACK. False: it is another one with the same branch. */
+bool sip_hold_client(struct sip_step *s, struct sip_hold *h);
+void sip_hold_note(struct sip_step *s, struct sip_hold *h, struct hf_bytes note);
+/* A final answer from 300 up. */
+void sip_hold_answer(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf);
+void sip_hold_wake(struct sip_step *s, struct sip_hold *h);
+/* It could not be sent. */
+void sip_hold_failed(struct sip_step *s, struct sip_hold *h, uint32_t server, unsigned reason);
+
+/* ---- attempt.c: what goes out for it ---- */
+
+/* Reads what is held again. False: it is kept no more, or there is no room. */
+bool sip_held_read(struct sip_step *s, struct sip_step *out);
+/* The tag of the request's transaction: what repeats it, cancels it or acknowledges its refusal has the same. */
+uint64_t sip_held_tag(const struct sip_step *s);
+/* Sends r to a server as to_server does (front.c). False: no room. */
+bool sip_send_to(struct sip_step *r, const struct hf_chosen *c);
+/* ACK of the answer s->p, which goes no further (RFC 3261 17.1.1.3). r: what is held; NULL: it is kept no more. */
+void sip_send_ack(struct sip_step *s, const struct sip_step *r, uint32_t server);
+/* CANCEL of what went to c. */
+void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c);
+void sip_note_answer(struct sip_step *s, const struct sip_hf *hf);
+void sip_note_failed(struct sip_step *s, const struct sip_hf *hf);
+
+#endif
