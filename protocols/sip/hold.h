@@ -40,14 +40,73 @@ struct sip_turn {
 	unsigned reason;         /* NEXT: why */
 };
 
+enum {
+	SIP_SAY_100_MS = 200,      /* RFC 3261 17.2.1 */
+	SIP_T1_MS = 500, SIP_T2_MS = 4000, /* RFC 3261 17.1.1.1 */
+	SIP_T4_MS = 5000,          /* so long a message may be under way: what comes later is no copy of the request */
+	SIP_LIMIT_MS = 32000,      /* Timers B and F: the client waits no longer, and answers are repeated so long */
+};
+
+static inline uint32_t sip_ms_since(const struct sip_step *s, uint32_t then) { return (uint32_t)s->ctx->now_ms - then; }
+static inline uint32_t sip_ms_left(const struct sip_step *s, uint32_t then, uint64_t ms) { return sip_ms_since(s, then) < ms ? (uint32_t)ms - sip_ms_since(s, then) : 0; }
+
+static inline unsigned sip_held_current(const struct sip_hold *h) { return h->n - 1u; }
+static inline bool sip_held_rang(const struct sip_hold *h, unsigned i) { return h->seen >> i & 1; }
+static inline bool sip_held_over(const struct sip_hold *h, unsigned i) { return h->seen >> (4 + i) & 1; }
+static inline void sip_held_end(struct sip_hold *h, unsigned i) { h->seen |= (uint8_t)(16u << i); }
+
+static inline int sip_held_attempt(const struct sip_hold *h, uint32_t server)
+{
+	for (int i = h->n - 1; i >= 0; i--)
+		if (h->server[i] == server)
+			return i;
+	return -1;
+}
+
+static inline bool sip_held_repeats(const struct sip_hold *h) { return h->flags & SIP_H_REPEATS && !sip_held_over(h, sip_held_current(h)); }
+
+static inline bool sip_held_all_over(const struct sip_hold *h, unsigned but)
+{
+	for (unsigned i = 0; i < h->n; i++)
+		if (i != but && !sip_held_over(h, i))
+			return false;
+	return true;
+}
+
 /* A note: octet 0 what, 2 status, 4 server. */
 enum { SIP_NOTE_ANSWER = 1, SIP_NOTE_FAILED = 2 };
 
-/* ---- hold.c: the events ---- */
+/* ---- hold.c: what is kept, and who is asked ---- */
 
 /* Behind the SEND of a first attempt: it is kept. */
 void sip_hold_begin(struct sip_step *s, const struct hf_chosen *c);
 void sip_hold_choice(struct sip_step *s, struct sip_hold *h, const struct hf_chosen *c);
+/* HOLD with this state; the deadline that an open one needs; both. */
+struct hf_act *sip_held_keep(struct sip_step *s, const struct sip_hold *h, uint32_t ms);
+uint32_t sip_held_next_ms(const struct sip_step *s, const struct sip_hold *h);
+void sip_held_go_on(struct sip_step *s, const struct sip_hold *h);
+/* In the arena; NULL: no room. */
+struct sip_turn *sip_turn_new(struct sip_step *s, int what);
+/* Asks for one server and no other, p being what the next step finds. The last act of a step. */
+void sip_held_ask(struct sip_step *s, struct sip_parcel *p, struct sip_turn *t, uint32_t server);
+/* An attempt that rings and has lost: from now on it is over. -1: there is none. */
+int sip_held_loser(struct sip_hold *h);
+/* Its request is taken back, if there is one. The last act of a step. */
+void sip_held_take_back(struct sip_step *s, const struct sip_hold *h, int loser);
+/* The client has its answer: who is still at it elsewhere need not go on. */
+void sip_held_finish(struct sip_step *s, struct sip_hold *h);
+void sip_held_evidence(struct sip_step *s, uint32_t server);
+/* Our own answer, h->done from now on; r: to what; NULL: it cannot be told. */
+void sip_held_answer(struct sip_hold *h, struct sip_step *r, uint8_t done);
+void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const struct sip_step *r);
+void sip_held_give_up(struct sip_step *s, struct sip_hold *h, struct sip_step *r);
+/* Asks for the next server; s->p may be an answer that is kept back meanwhile. False: there is no next attempt. */
+bool sip_held_ask_next(struct sip_step *s, struct sip_hold *h, struct sip_turn *t);
+/* The answer s->p of attempt i goes to the client, as the last word. */
+void sip_held_relay(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf, int i);
+
+/* ---- react.c: the events ---- */
+
 /* A request of its client: again, CANCEL or ACK. False: it is another one with the same branch. */
 bool sip_hold_client(struct sip_step *s, struct sip_hold *h);
 void sip_hold_note(struct sip_step *s, struct sip_hold *h, struct hf_bytes note);
