@@ -11,6 +11,7 @@ struct hf_conf_gateway {
 	uint64_t letter_box;          /* octets a worker */
 	uint64_t log_level;           /* enum hf_level */
 	uint64_t log_to;              /* 0 stderr, 1 syslog */
+	uint64_t sync_interval;       /* ms */
 	bool log_identities;
 	bool admin_off;               /* admin-socket = off */
 	uint64_t udp_gather;          /* ms that datagrams wait for others at high rates; 0 = none */
@@ -34,6 +35,7 @@ struct hf_conf_pool {
 	uint64_t affinity;            /* enum hf_mode order: auto, table, hash, none */
 	uint64_t hash;                /* carp, ring, maglev, modulo */
 	uint64_t balance;             /* hash, least-sessions, round-robin, random */
+	uint64_t persist;             /* enum hf_conf_persist: ask hf_conf_persists */
 	uint64_t fallback;            /* least-sessions, round-robin, source */
 	uint64_t load_factor;         /* milli, 0 = off */
 	uint64_t slots;               /* bits */
@@ -51,6 +53,10 @@ struct hf_conf_pool {
 	unsigned n_servers;
 	unsigned line;
 };
+
+enum hf_conf_persist { HF_CONF_PERSIST_AUTO, HF_CONF_PERSIST_YES, HF_CONF_PERSIST_NO };
+/* Does the pool have a copy on disk? auto: where sessions are remembered one by one (affinity = table). */
+bool hf_conf_persists(const struct hf_conf_pool *p);
 
 #define HF_NETS_MAX 16
 struct hf_nets { struct { struct hf_addr addr; unsigned bits; } net[HF_NETS_MAX]; unsigned n; };

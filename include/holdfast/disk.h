@@ -38,13 +38,14 @@ struct hf_disk *hf_disk_new(const char *dir, const uint8_t hash_key[16]) HF_MUST
 /* How often changes are made durable; any thread. */
 void hf_disk_interval(struct hf_disk *d, uint64_t ms);
 /* Keeps one more table. `write` is called on the store's thread: it puts all that the table holds (a snapshot), or what has changed since
- * it was called last. False, or a put that is refused: what it said is void, and it is asked for all again. Control thread; arg and what it
- * points to outlive the thread. HF_ENOMEM. */
-typedef bool hf_disk_write_fn(void *arg, struct hf_disk_out *out, bool all);
+ * it was called last. AGAIN: changes cannot say it, it wants to be asked for all. REFUSED: a put was; what it said is void, and it is asked
+ * for all later. Control thread; arg and what it points to outlive the thread. HF_ENOMEM. */
+enum hf_disk_wrote { HF_DISK_WROTE, HF_DISK_AGAIN, HF_DISK_REFUSED };
+typedef enum hf_disk_wrote hf_disk_write_fn(void *arg, struct hf_disk_out *out, bool all);
 enum hf_err hf_disk_add(struct hf_disk *d, const char *pool, hf_disk_write_fn *write, void *arg) HF_MUST_USE;
 /* One record; false: the disk refused it. */
 bool hf_disk_put(struct hf_disk_out *out, uint16_t type, struct hf_bytes payload) HF_MUST_USE;
-enum hf_err hf_disk_start(struct hf_disk *d) HF_MUST_USE; /* HF_EIO: the system has no thread for it */
+enum hf_err hf_disk_start(struct hf_disk *d) HF_MUST_USE; /* again is nothing; HF_EIO: the system has no thread for it */
 /* Writes what is left, if the disk takes it within a few seconds, and frees d. False: the disk still holds the thread; then neither d nor
  * what the tables' args point to may be freed. */
 bool hf_disk_stop(struct hf_disk *d) HF_MUST_USE;

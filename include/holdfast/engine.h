@@ -240,6 +240,8 @@ void hf_engine_erase(struct hf_engine *e, const struct hf_range *r);
 /* The entry as it was: text, server, flags, why, expires_s, since and seen (which may lie before the clock's begin: only differences count).
  * HF_EINVAL: no such server, or no fingerprint; HF_EFULL. */
 enum hf_err hf_engine_restore_entry(struct hf_engine *e, const struct hf_record *r, uint64_t now_ms) HF_MUST_USE;
+/* Tables: text, why, since and seen for an entry of a former engine, of which nothing else is known yet. Any thread. */
+void hf_engine_describe(struct hf_engine *e, const struct hf_record *r);
 
 /* ---- looking (any thread; changes nothing) ---- */
 

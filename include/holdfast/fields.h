@@ -8,6 +8,7 @@
 	X(CONFIG_FILE, "config_file") X(CONFIG_GENERATION, "config_generation") \
 	X(SERVICES, "services") X(PROTOCOL, "protocol") X(LISTEN, "listen") X(PARCELS, "parcels") X(DROPS, "drops") \
 	X(POOLS, "pools") X(AFFINITY, "affinity") X(HASH, "hash") X(ENTRIES, "entries") X(EXCEPTIONS, "exceptions") X(MAX_ENTRIES, "max_entries") \
+	X(STORE, "store") X(CONDITION, "condition") X(AGE_MS, "age_ms") X(LOG_OCTETS, "log_octets") X(FILE_OCTETS, "file_octets") \
 	X(SERVERS, "servers") X(POOL, "pool") X(NAME, "name") X(ADDRESS, "address") X(TRANSPORT, "transport") X(STATE, "state") \
 	X(WEIGHT, "weight") X(FILE_WEIGHT, "file_weight") X(SESSIONS, "sessions") X(CAP, "cap") X(SLOTS, "slots") X(SINCE_S, "since_s") \
 	X(LAST_FAILURE, "last_failure") X(REMOVED, "removed") \

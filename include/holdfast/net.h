@@ -4,6 +4,7 @@
 #define HOLDFAST_NET_H
 
 #include "config.h"
+#include "disk.h"
 #include "engine.h"
 #include "loop.h"
 
@@ -42,6 +43,7 @@ bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_serv
 /* The name of reason r for a service's front ("letter-box-full"), NULL: none. */
 const char *hf_reason_name(const struct hf_front *front, unsigned r);
 
+bool hf_net_disk(const struct hf_net *net, const char *pool, struct hf_disk_view *v); /* false: the pool has no copy on disk */
 struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool); /* NULL: no such pool */
 /* Address, transport and last failure of a member (removed ones with sessions too); false: no such member. last_failure is "" when there was none. */
 struct hf_member_view { struct hf_addr addr; enum hf_transport transport; char last_failure[64]; bool removed; };

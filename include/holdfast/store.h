@@ -13,13 +13,15 @@ struct hf_region {
 	size_t n;
 	bool kept;   /* it holds what a former process left */
 	bool lost;   /* there was such a file, but of another size, form or boot: it began anew */
+	bool aside;  /* there was one of another hash key: it is DIR/POOL.tables.aside now, if there is room for both */
 	int fd;      /* locked while it is open; -1: memory of this process alone */
 	void *base;  /* the mapping, with the head before p */
 };
-/* The region of n octets for the pool of this name, in DIR/POOL.tables; dir NULL: memory of the process.
+/* The region of n octets for the pool of this name, in DIR/POOL.tables; dir NULL: memory of the process. check: a value of the hash key, which
+ * does not tell it; tables of another one are set aside.
  * All of it is allocated at once, so that a full file system can stop no worker later. A file of another size, form or boot begins anew.
  * HF_EEXIST: another process has it; HF_ENOMEM: no room; HF_EIO. `why` then says which file and what to do. */
-enum hf_err hf_store_open(const char *dir, const char *pool, size_t n, struct hf_region *out, struct hf_writer *why) HF_MUST_USE;
+enum hf_err hf_store_open(const char *dir, const char *pool, size_t n, uint64_t check, struct hf_region *out, struct hf_writer *why) HF_MUST_USE;
 /* Lets go; what a file holds stays. */
 void hf_store_close(struct hf_region *r);
 

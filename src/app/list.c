@@ -52,6 +52,22 @@ void list_services(struct gateway *g, struct json *j)
 	json_close(j, ']');
 }
 
+static void store(struct gateway *g, const char *pool, struct json *j)
+{
+	struct hf_disk_view v;
+
+	if (!hf_net_disk(g->net, pool, &v)) {
+		json_null(j, HF_F_STORE);
+		return;
+	}
+	json_open(j, HF_F_STORE, '{');
+	json_str(j, HF_F_CONDITION, hf_disk_condition_name(v.condition));
+	json_uint(j, HF_F_AGE_MS, v.age_ms);
+	json_uint(j, HF_F_LOG_OCTETS, v.log_octets);
+	json_uint(j, HF_F_FILE_OCTETS, v.file_octets);
+	json_close(j, '}');
+}
+
 void list_pools(struct gateway *g, struct json *j)
 {
 	const struct hf_conf *c = hf_net_conf(g->net);
@@ -72,6 +88,7 @@ void list_pools(struct gateway *g, struct json *j)
 		json_uint(j, HF_F_ENTRIES, n.entries);
 		json_uint(j, HF_F_EXCEPTIONS, n.exceptions);
 		json_uint(j, HF_F_MAX_ENTRIES, n.max_entries);
+		store(g, p->name, j);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

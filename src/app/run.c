@@ -93,6 +93,7 @@ static enum hf_exit control(struct start *s)
 	enum hf_err e = HF_OK;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of a write, and no end */
 	g->loop = hf_loop_new();
 	if (!g->loop) {
 		hf_w_str(&s->why, hf_err_text(HF_ENOMEM));

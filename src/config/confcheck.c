@@ -3,7 +3,12 @@
 #include "load.h"
 
 /* As in hf_conf_pool.affinity. */
-enum { AFFINITY_HASH = 2, AFFINITY_NONE = 3 };
+enum { AFFINITY_TABLE = 1, AFFINITY_HASH = 2, AFFINITY_NONE = 3 };
+
+bool hf_conf_persists(const struct hf_conf_pool *p)
+{
+	return p->affinity != AFFINITY_NONE && (p->persist == HF_CONF_PERSIST_YES || (p->persist == HF_CONF_PERSIST_AUTO && p->affinity == AFFINITY_TABLE));
+}
 
 static unsigned given(const struct load *l, unsigned pool, const char *name)
 {

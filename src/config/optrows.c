@@ -16,6 +16,7 @@ static const char *const affinity_words[] = {"auto", "table", "hash", "none", NU
 static const char *const hash_words[] = {"carp", "ring", "maglev", "modulo", NULL};
 static const char *const balance_words[] = {"hash", "least-sessions", "round-robin", "random", NULL};
 static const char *const drain_words[] = {"keep", "move", NULL};
+static const char *const persist_words[] = {"auto", "yes", "no", NULL};
 static const char *const fallback_words[] = {"least-sessions", "round-robin", "source", NULL};
 
 #define WORKERS_MAX 64 /* a worker has an octet in names on the wire; more cores than this were never measured */
@@ -144,6 +145,8 @@ static const struct hf_option gateway[] = {
 		.help = "Threads that carry traffic; auto: one a core."},
 	{"state-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", .dflt = HF_STATE_DIR, AT(hf_conf_gateway, state_dir),
 		.help = "Directory of what must outlive a power cut; made if only its last part is missing."},
+	{"sync-interval", HF_OPT_TIME, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 50, .max = 10 * MINUTE, .dflt = "1s", AT(hf_conf_gateway, sync_interval),
+		.help = "How often what pools with persist hold is made durable in state-dir: a power cut loses no more than that."},
 	{"run-dir", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", AT(hf_conf_gateway, run_dir),
 		.help = "Directory of the live tables, best on a tmpfs; without it $RUNTIME_DIRECTORY, else /dev/shm/holdfast-UID-HASH of state-dir's path."},
 	{"cluster-secret-file", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "path", AT(hf_conf_gateway, cluster_secret_file),
@@ -213,6 +216,8 @@ static const struct hf_option pool[] = {
 		.help = "Two to this power is the count of slots that keys fall into; the same in all gateways."},
 	{"max-entries", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_RESTART, .min = 1, .max = 268435456, .unit = "entries", .dflt = "1048576", AT(hf_conf_pool, max_entries),
 		.help = "Sessions that can be remembered; their memory is taken at the start."},
+	{"persist", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, persist), .words = persist_words,
+		.help = "Whether sessions outlive a power cut, by a copy in state-dir: auto where affinity = table; a restart alone needs none."},
 	{"fallback", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "least-sessions", AT(hf_conf_pool, fallback), .words = fallback_words,
 		.help = "Where a request without a usable key goes."},
 	{"on-down", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "move | hold TIME", .dflt = "move", AT(hf_conf_pool, on_down), .read = read_on_down,

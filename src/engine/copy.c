@@ -134,3 +134,22 @@ enum hf_err hf_engine_restore_entry(struct hf_engine *e, const struct hf_record 
 	spin_unlock(&s->lock);
 	return done ? HF_OK : HF_EFULL;
 }
+
+void hf_engine_describe(struct hf_engine *e, const struct hf_record *r)
+{
+	struct record *to = NULL;
+	struct shard *s;
+
+	if (!r->fp || r->fp >> HF_FP_BITS || e->conf.mode != HF_MODE_TABLE)
+		return;
+	s = shard_of(e, r->fp);
+	spin_lock(&s->lock);
+	if (entries_seek(&s->t, r->fp).found && !records_find(&s->records, r->fp))
+		to = records_put(&s->records, r->fp, r->text);
+	if (to) {
+		to->why = (uint8_t)r->why;
+		to->since_ms = r->since_ms;
+		to->seen_ms = r->seen_ms;
+	}
+	spin_unlock(&s->lock);
+}

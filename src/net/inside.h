@@ -41,6 +41,7 @@ struct pool_rt {
 	struct hf_engine_conf made_of;
 	bool published;             /* a snapshot in force has had it */
 	struct hf_region region;
+	struct keeping *keeping;    /* NULL: it has no copy on disk */
 	struct member_rt *members;  /* HF_SERVERS_MAX + 1, by id */
 };
 
@@ -128,6 +129,7 @@ void roster_free(struct snap_pool *p);
 
 struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why);
 struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why);
+void lasting_published(struct hf_net *net, struct pool_rt *rt);
 void lasting_forget_unpublished(struct hf_net *net); /* pools of configurations that were refused */
 void lasting_free_pools(struct hf_net *net);
 
@@ -236,6 +238,8 @@ struct hf_net {
 	uint64_t now_ms;
 	int receipt_fd;              /* workers ring it when they have taken a snapshot */
 	struct hf_watch *receipt;
+	struct hf_disk *disk;
+	bool started;                /* threads run */
 	struct pool_rt **pools;
 	struct service_rt **services;
 	struct socks **socks;

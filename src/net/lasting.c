@@ -1,9 +1,11 @@
 /* What lasts as long as the process, so that flows may point to it: the counters of services, the engines of pools. Control thread. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "holdfast/hash.h"
 #include "holdfast/log.h"
-#include "inside.h"
+#include "keeping.h"
 
 struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why)
 {
@@ -49,29 +51,61 @@ static void pool_free(struct pool_rt *rt)
 {
 	if (rt->engine)
 		hf_engine_free(rt->engine);
+	keeping_free(rt->keeping);
 	hf_store_close(&rt->region);
 	free(rt->members);
 	free(rt);
 }
 
-static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_engine_conf *e, struct hf_writer *why)
+static void say_tables(const struct pool_rt *rt)
 {
 	struct hf_engine_counts c;
+
+	hf_engine_counts(rt->engine, &c);
+	if (rt->region.kept)
+		hf_log(HF_LOG_INFO, "event=tables-kept pool=%s entries=%llu", rt->name, (unsigned long long)c.entries);
+	if (rt->region.lost)
+		hf_log(HF_LOG_WARN, "event=tables-anew pool=%s reason=\"the kept tables are of another size (slots, max-entries), version or boot\"", rt->name);
+	if (rt->region.aside)
+		hf_log(HF_LOG_WARN, "event=tables-aside pool=%s reason=\"they are of another hash key\" renamed=%s.tables.aside", rt->name, rt->name);
+}
+
+/* Tables of this boot win: they are newer than any disk. */
+static bool keep_on_disk(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_conf_pool *c)
+{
+	bool kept = rt->region.kept && hf_engine_last_id(rt->engine); /* an engine of another form leaves nobody */
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof dir, "%.*s", (int)conf->gateway.state_dir.n, (const char *)conf->gateway.state_dir.p);
+	if (!hf_conf_persists(c)) {
+		hf_disk_forget(dir, rt->name);
+		return true;
+	}
+	if (!net->disk)
+		net->disk = hf_disk_new(dir, net->site.hash_key);
+	if (!net->disk)
+		return false;
+	if (!kept)
+		revive(rt, c, dir, net->site.hash_key);
+	rt->keeping = keeping_new(rt, dir, net->site.hash_key, !kept);
+	return rt->keeping != NULL;
+}
+
+static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_conf_pool *c, const struct hf_engine_conf *e,
+		      struct hf_writer *why)
+{
 	char dir[PATH_MAX];
 
 	hf_conf_run_dir(&conf->gateway, dir, sizeof dir);
 	rt->made_of = *e;
 	rt->members = calloc(HF_SERVERS_MAX + 1, sizeof *rt->members);
-	if (!rt->members || hf_store_open(dir, rt->name, hf_engine_need(e), &rt->region, why) != HF_OK)
+	if (!rt->members || hf_store_open(dir, rt->name, hf_engine_need(e), hf_sip24(e->hash_key, HF_LIT("tables:check")), &rt->region, why) != HF_OK)
 		return false;
 	rt->engine = hf_engine_new(e, rt->region.p, net->now_ms);
-	if (rt->engine && rt->region.kept) {
-		hf_engine_counts(rt->engine, &c);
-		hf_log(HF_LOG_INFO, "event=tables-kept pool=%s entries=%llu", rt->name, (unsigned long long)c.entries);
-	}
-	if (rt->region.lost)
-		hf_log(HF_LOG_WARN, "event=tables-anew pool=%s reason=\"the kept tables are of another size (slots, max-entries), version or boot\"", rt->name);
-	return rt->engine != NULL;
+	if (!rt->engine)
+		return false;
+	say_tables(rt);
+	return keep_on_disk(net, rt, conf, c);
 }
 
 static bool same_engine(const struct hf_engine_conf *a, const struct hf_engine_conf *b)
@@ -100,7 +134,7 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, con
 		rt->region.fd = -1;
 		memcpy(rt->name, c->name, sizeof rt->name);
 	}
-	if (!list || !rt || !pool_make(net, rt, conf, &e, why)) {
+	if (!list || !rt || !pool_make(net, rt, conf, c, &e, why)) {
 		if (rt)
 			pool_free(rt);
 		if (!why->n)
@@ -109,6 +143,21 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, con
 	}
 	net->pools[net->n_pools++] = rt;
 	return rt;
+}
+
+/* Its first snapshot is in force: what it holds is kept from now on. */
+void lasting_published(struct hf_net *net, struct pool_rt *rt)
+{
+	enum hf_err e = HF_OK;
+
+	if (rt->keeping && !rt->published) {
+		e = hf_disk_add(net->disk, rt->name, keeping_write, rt->keeping);
+		if (e == HF_OK && net->started) /* the first such pool came with a reload */
+			e = hf_disk_start(net->disk);
+	}
+	if (e != HF_OK)
+		hf_log(HF_LOG_ERROR, "event=state-not-kept pool=%s error=\"%s\"", rt->name, hf_err_text(e));
+	rt->published = true;
 }
 
 /* Pools that no published snapshot has had are made of a configuration that was refused. */

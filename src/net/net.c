@@ -34,7 +34,8 @@ static void free_all(struct hf_net *net)
 		snapshot_free(net, net->old);
 	if (net->snap)
 		snapshot_free(net, net->snap);
-	lasting_free_pools(net);
+	if (hf_disk_stop(net->disk)) /* else its thread still looks at them */
+		lasting_free_pools(net);
 	for (unsigned i = 0; i < net->n_services; i++) {
 		free(net->services[i]->counts);
 		free(net->services[i]);
@@ -90,6 +91,9 @@ enum hf_err hf_net_start(struct hf_net *net)
 		net->workers[i].running = e == HF_OK;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	net->started = e == HF_OK;
+	if (e == HF_OK && net->disk)
+		e = hf_disk_start(net->disk);
 	return e;
 }
 
@@ -152,6 +156,8 @@ static const struct snap_pool *pool_named(const struct hf_net *net, const char *
 			return &net->snap->pools[i];
 	return NULL;
 }
+
+bool hf_net_disk(const struct hf_net *net, const char *pool, struct hf_disk_view *v) { return hf_disk_view(net->disk, pool, v); }
 
 struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool)
 {

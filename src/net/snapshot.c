@@ -136,7 +136,8 @@ static void enact(struct hf_net *net, struct snap_pool *p)
 	hf_engine_tune(p->rt->engine, (uint32_t)c->load_factor, (enum hf_fallback)c->fallback);
 	hf_engine_rule(p->rt->engine, &(struct hf_rules){c->on_down, c->drain_bound == HF_CONF_DRAIN_MOVES, c->drain_deadline, c->removed_expiry});
 	hf_engine_enact(p->rt->engine, p->plan, c->n_servers, p->plan_ids, net->now_ms);
-	p->enacted = p->rt->published = true;
+	p->enacted = true;
+	lasting_published(net, p->rt);
 }
 
 static bool has_pool(const struct hf_snapshot *s, const struct pool_rt *rt)
@@ -215,6 +216,8 @@ enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_
 	for (unsigned i = 0; i < s->n_pools; i++)
 		if (!has_pool(net->old, s->pools[i].rt)) /* no worker asks it yet, and all will */
 			enact(net, &s->pools[i]);
+	if (net->disk)
+		hf_disk_interval(net->disk, s->conf->gateway.sync_interval);
 	hand_out(net, s);
 	await_receipts(net);
 	snapshot_receipts(net);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #define RETRY_MAX_MS 30000   /* a disk that was full this long may wait half a minute more for its snapshot */
 #define SLOW_MS 2000         /* a disk at rest takes milliseconds */
 #define LOG_MIN (1u << 20)   /* below it a new snapshot would cost more than it saves */
+#define TRIES 3              /* for a table that changes its mind: a snapshot follows a snapshot only when its servers are renamed meanwhile */
 #define STOP_S 5             /* what a stop gives the last writes: a service manager waits longer */
 
 struct table {
@@ -100,20 +102,40 @@ static bool due_whole(const struct table *t)
 	return f->fd < 0 || f->octets - f->snapshot > (f->snapshot > LOG_MIN ? f->snapshot : LOG_MIN);
 }
 
+/* One turn of a table. False: the system refused, errno says what. */
+static bool turn(struct table *t)
+{
+	bool all = due_whole(t);
+	enum hf_disk_wrote is = HF_DISK_AGAIN;
+
+	for (unsigned i = 0; i < TRIES && is == HF_DISK_AGAIN; i++, all = true) {
+		if (all && !file_begin(&t->out))
+			return false;
+		is = t->write(t->arg, &t->out, all);
+	}
+	if (is == HF_DISK_AGAIN) { /* the next turn is another try */
+		file_close(&t->out);
+		return true;
+	}
+	return is == HF_DISK_WROTE && file_commit(&t->out);
+}
+
 static void keep(struct table *t, uint64_t interval_ms)
 {
 	uint64_t begun = hf_clock_ms();
-	bool all = due_whole(t), ok;
+	bool ok;
 
 	atomic_store(&t->begun_ms, begun);
 	errno = 0;
-	ok = (!all || file_begin(&t->out)) && t->write(t->arg, &t->out, all) && file_commit(&t->out);
+	ok = turn(t);
 	atomic_store(&t->begun_ms, 0);
 	if (!ok) {
 		failed(t, errno, interval_ms);
 		return;
 	}
 	t->wait_ms = 0;
+	if (t->out.fd < 0)
+		return;
 	atomic_store(&t->synced_ms, begun);
 	atomic_store(&t->file, t->out.octets);
 	atomic_store(&t->snapshot, t->out.snapshot);
@@ -202,7 +224,14 @@ enum hf_err hf_disk_add(struct hf_disk *d, const char *pool, hf_disk_write_fn *w
 
 enum hf_err hf_disk_start(struct hf_disk *d)
 {
+	sigset_t all, old;
+
+	if (d->running)
+		return HF_OK;
+	sigfillset(&all); /* signals are the control thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	d->running = pthread_create(&d->thread, NULL, run, d) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return d->running ? HF_OK : HF_EIO;
 }
 

@@ -12,22 +12,24 @@
 #include <unistd.h>
 
 #define HEAD 4096 /* a page, so that the region begins on one */
-#define FORM "holdfast tables 2\n"
+#define FORM "holdfast tables 3\n"
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 struct head {
 	char form[32];
 	char boot[48];
 	uint64_t n;
+	uint64_t check; /* of the hash key */
 };
 
-static void wanted(struct head *h, size_t n)
+static void wanted(struct head *h, size_t n, uint64_t check)
 {
 	int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
 
 	memset(h, 0, sizeof *h);
 	memcpy(h->form, FORM, sizeof FORM);
 	h->n = n;
+	h->check = check;
 	if (fd < 0)
 		return;
 	if (read(fd, h->boot, sizeof h->boot - 1) <= 0) /* without a boot id: all processes are of one boot */
@@ -76,13 +78,24 @@ static bool prepare(struct hf_region *r, const struct head *want)
 	return false;
 }
 
-static enum hf_err map_file(struct hf_region *r, const char *path, struct hf_writer *why)
+/* The tables of a hash key that somebody may bring back are kept while there is room for both. */
+static bool prepare_beside(struct hf_region *r, const struct head *want, const char *path)
 {
-	struct head want;
+	char aside[PATH_MAX + 16];
+
+	if (prepare(r, want))
+		return true;
+	if (errno != ENOSPC || !r->aside)
+		return false;
+	snprintf(aside, sizeof aside, "%s.aside", path);
+	return unlink(aside) == 0 && prepare(r, want);
+}
+
+static enum hf_err map_file(struct hf_region *r, const char *path, const struct head *want, struct hf_writer *why)
+{
 	char text[160];
 
-	wanted(&want, r->n);
-	if (!prepare(r, &want)) {
+	if (!prepare_beside(r, want, path)) {
 		if (errno != ENOSPC)
 			return fail(r, path, of_system(), strerror(errno), why);
 		snprintf(text, sizeof text, "it needs %zu MiB, and there is no room: lower max-entries, or give run-dir a larger file system", (HEAD + r->n + (1 << 20) - 1) >> 20);
@@ -94,12 +107,46 @@ static enum hf_err map_file(struct hf_region *r, const char *path, struct hf_wri
 		return fail(r, path, of_system(), strerror(errno), why);
 	}
 	(void)madvise(r->base, HEAD + r->n, MADV_RANDOM); /* keys are hashes: what lies beside one is not wanted next, and would only stay resident */
-	memcpy(r->base, &want, sizeof want);
+	memcpy(r->base, want, sizeof *want);
 	r->p = (uint8_t *)r->base + HEAD;
 	return HF_OK;
 }
 
-enum hf_err hf_store_open(const char *dir, const char *pool, size_t n, struct hf_region *out, struct hf_writer *why)
+static enum hf_err open_file(struct hf_region *r, const char *path, struct hf_writer *why)
+{
+	r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (r->fd < 0)
+		return fail(r, path, HF_EIO, strerror(errno), why);
+	if (flock(r->fd, LOCK_EX | LOCK_NB) != 0)
+		return fail(r, path, HF_EEXIST, "another gateway has it: give each its own run-dir", why);
+	return HF_OK;
+}
+
+static bool of_other_key(int fd, const struct head *want)
+{
+	struct head have;
+
+	return pread(fd, &have, sizeof have, 0) == (ssize_t)sizeof have && memcmp(have.form, want->form, sizeof have.form) == 0 &&
+	       memcmp(have.boot, want->boot, sizeof have.boot) == 0 && have.check != want->check;
+}
+
+static enum hf_err from_file(struct hf_region *r, const char *path, uint64_t check, struct hf_writer *why)
+{
+	enum hf_err e = open_file(r, path, why);
+	char aside[PATH_MAX + 16];
+	struct head want;
+
+	wanted(&want, r->n, check);
+	snprintf(aside, sizeof aside, "%s.aside", path);
+	if (e == HF_OK && of_other_key(r->fd, &want) && rename(path, aside) == 0) {
+		close(r->fd);
+		e = open_file(r, path, why);
+		r->aside = e == HF_OK;
+	}
+	return e == HF_OK ? map_file(r, path, &want, why) : e;
+}
+
+enum hf_err hf_store_open(const char *dir, const char *pool, size_t n, uint64_t check, struct hf_region *out, struct hf_writer *why)
 {
 	struct hf_region r = {.n = n, .fd = -1};
 	char path[PATH_MAX];
@@ -111,12 +158,7 @@ enum hf_err hf_store_open(const char *dir, const char *pool, size_t n, struct hf
 		hf_w_str(why, "run-dir: the path is too long");
 		e = HF_EINVAL;
 	} else {
-		r.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (r.fd < 0)
-			return fail(&r, path, HF_EIO, strerror(errno), why);
-		if (flock(r.fd, LOCK_EX | LOCK_NB) != 0)
-			return fail(&r, path, HF_EEXIST, "another gateway has it: give each its own run-dir", why);
-		e = map_file(&r, path, why);
+		e = from_file(&r, path, check, why);
 	}
 	if (e == HF_OK)
 		*out = r;

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 		return 2;
 	c.max_entries = (uint32_t)sessions;
 	memcpy(c.hash_key, key, sizeof key);
-	if (hf_store_open(NULL, "bench", hf_engine_need(&c), &region, &why) != HF_OK || !(e = hf_engine_new(&c, region.p, NOW)))
+	if (hf_store_open(NULL, "bench", hf_engine_need(&c), 0, &region, &why) != HF_OK || !(e = hf_engine_new(&c, region.p, NOW)))
 		return 1;
 	printf("%-42s %6.2f\n", "octets a session, all tables", (double)region.n / (double)sessions);
 	t = now_ns();

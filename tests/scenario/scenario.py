@@ -118,11 +118,11 @@ class Peer(Process):
 
 
 class Gateway(Process):
-    def __init__(self, s, ini, name="gateway", wait=True, program=None, **k):
+    def __init__(self, s, ini, name="gateway", wait=True, program=None, arguments=(), **k):
         self.s, self.ini = s, os.path.join(s.dir, f"{name}.ini")
         self.socket = os.path.join(s.dir, f"{name}.sock")
         self.write(ini)
-        super().__init__(s, name, [program or s.program("HOLDFAST_BIN", "holdfast"), "-c", self.ini], **k)
+        super().__init__(s, name, [program or s.program("HOLDFAST_BIN", "holdfast"), "-c", self.ini, *arguments], **k)
         self.uris = {}
         if wait:
             self.wait_ready()
@@ -186,6 +186,20 @@ class Gateway(Process):
         else:
             self.kill(signal.SIGHUP)
         until("the configuration is in force", lambda: self.status()["config_generation"] > before)
+
+    def store(self, pool):
+        """the pool's copy on disk"""
+        return next(x["store"] for x in self.status()["pools"] if x["name"] == pool)
+
+    def synced(self, *pools):
+        """what was done before this call is on the disk"""
+        begin = time.monotonic()
+
+        def later(pool):
+            x = self.store(pool)
+            return x["condition"] == "ok" and x["age_ms"] < (time.monotonic() - begin) * 1000 - 50
+        for pool in pools:
+            until(f"pool {pool} is on the disk", lambda: later(pool), 10, 0.02)
 
     def drops(self, service="calls"):
         return next(x["drops"] for x in self.status()["services"] if x["name"] == service)

@@ -75,6 +75,17 @@ static void show_service(const struct hf_json *s)
 			printf("  drop   %.*s %.*s\n", (int)key.n, (const char *)key.p, (int)v.raw.n, (const char *)v.raw.p);
 }
 
+static void show_pool(const struct hf_json *p)
+{
+	struct hf_json disk;
+
+	printf("pool %s: %s %s, %s slots, %s of %s entries, %s exceptions\n", show_text(p, HF_F_NAME), show_text(p, HF_F_AFFINITY), show_text(p, HF_F_HASH),
+	       show_text(p, HF_F_SLOTS), show_text(p, HF_F_ENTRIES), show_text(p, HF_F_MAX_ENTRIES), show_text(p, HF_F_EXCEPTIONS));
+	if (show_get(p, HF_F_STORE, &disk) && disk.kind == HF_JSON_OBJECT)
+		printf("  disk   %s, synced %s ms ago, %s octets, %s of them behind the snapshot\n", show_text(&disk, HF_F_CONDITION), show_text(&disk, HF_F_AGE_MS),
+		       show_text(&disk, HF_F_FILE_OCTETS), show_text(&disk, HF_F_LOG_OCTETS));
+}
+
 static void show_status(const struct hf_json *a)
 {
 	struct hf_json list, v;
@@ -89,8 +100,7 @@ static void show_status(const struct hf_json *a)
 	at = 0;
 	if (show_get(a, HF_F_POOLS, &list))
 		while (hf_json_next(&list, &at, NULL, &v))
-			printf("pool %s: %s %s, %s slots, %s of %s entries, %s exceptions\n", show_text(&v, HF_F_NAME), show_text(&v, HF_F_AFFINITY), show_text(&v, HF_F_HASH),
-			       show_text(&v, HF_F_SLOTS), show_text(&v, HF_F_ENTRIES), show_text(&v, HF_F_MAX_ENTRIES), show_text(&v, HF_F_EXCEPTIONS));
+			show_pool(&v);
 }
 
 /* A server's row; a weight that is not the file's says so, and a server that the file has no more. */

@@ -53,7 +53,7 @@ static void status_has_its_fields(void **state)
 	assert_true(hf_bytes_starts(l.raw, HF_LIT("udp://127.0.0.1:")));
 	assert_false(hf_bytes_eq(l.raw, HF_LIT("udp://127.0.0.1:0"))); /* the real port */
 	v = item(&a, "pools", 0);
-	assert_keys(&v, "name affinity hash slots entries exceptions max_entries ");
+	assert_keys(&v, "name affinity hash slots entries exceptions max_entries store ");
 	gate_assert_raw(&v, "affinity", "auto");
 	gate_assert_raw(&v, "hash", "carp");
 	gate_assert_raw(&v, "slots", "65536");

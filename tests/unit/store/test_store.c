@@ -15,6 +15,7 @@
 #include "holdfast/store.h"
 
 #define N 100000u
+#define CHECK 0x1122334455667788u
 
 static char dir[64], path[96];
 static uint8_t said[512];
@@ -24,7 +25,7 @@ static enum hf_err get(size_t n, struct hf_region *r)
 {
 	why = hf_writer_on(said, sizeof said - 1);
 	memset(said, 0, sizeof said);
-	return hf_store_open(dir, "pbx", n, r, &why);
+	return hf_store_open(dir, "pbx", n, CHECK, r, &why);
 }
 
 static int make_dir(void **state)
@@ -141,13 +142,35 @@ static void no_room(void **state)
 	assert_non_null(strstr((char *)said, path));
 }
 
+/* Tables of another hash key are not used and not lost, and ours that follow are found again. Fails when the check is not compared, or the
+ * file is begun anew in its place. */
+static void another_key(void **state)
+{
+	char aside[128];
+	struct hf_region r;
+
+	(void)state;
+	leave(N);
+	assert_int_equal(hf_store_open(dir, "pbx", N, CHECK + 1, &r, &why), HF_OK);
+	assert_true(!r.kept && r.aside && ((uint8_t *)r.p)[N - 1] == 0);
+	hf_store_close(&r);
+	assert_int_equal(hf_store_open(dir, "pbx", N, CHECK + 1, &r, &why), HF_OK);
+	assert_true(r.kept && !r.aside);
+	hf_store_close(&r);
+	snprintf(aside, sizeof aside, "%s.aside", path);
+	assert_int_equal(rename(aside, path), 0);
+	assert_int_equal(get(N, &r), HF_OK);
+	assert_true(r.kept && ((uint8_t *)r.p)[N - 1] == 7);
+	hf_store_close(&r);
+}
+
 static void refused(void **state)
 {
 	struct hf_region r;
 
 	(void)state;
 	why = hf_writer_on(said, sizeof said - 1);
-	assert_int_equal(hf_store_open("/nowhere/at/all", "pbx", N, &r, &why), HF_EIO);
+	assert_int_equal(hf_store_open("/nowhere/at/all", "pbx", N, CHECK, &r, &why), HF_EIO);
 	assert_int_equal(symlink("/etc/hostname", path), 0);
 	assert_int_equal(get(N, &r), HF_EIO); /* a link is not followed */
 	unlink(path);
@@ -158,7 +181,7 @@ static void in_memory(void **state)
 	struct hf_region r;
 
 	(void)state;
-	assert_int_equal(hf_store_open(NULL, "pbx", N, &r, &why), HF_OK);
+	assert_int_equal(hf_store_open(NULL, "pbx", N, CHECK, &r, &why), HF_OK);
 	assert_false(r.kept);
 	assert_int_equal(r.fd, -1);
 	memset(r.p, 1, N);
@@ -170,7 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(comes_back, make_dir, drop_dir), cmocka_unit_test_setup_teardown(another_size, make_dir, drop_dir),
-		cmocka_unit_test_setup_teardown(another_boot, make_dir, drop_dir), cmocka_unit_test_setup_teardown(not_shared, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(another_boot, make_dir, drop_dir), cmocka_unit_test_setup_teardown(another_key, make_dir, drop_dir), cmocka_unit_test_setup_teardown(not_shared, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(no_room, make_dir, drop_dir), cmocka_unit_test_setup_teardown(refused, make_dir, drop_dir), cmocka_unit_test(in_memory),
 	};
 
