@@ -107,7 +107,7 @@ static uint32_t arrivals_of(struct hf_engine *e)
 
 static enum hf_err make_twin(struct simulation *s, struct hf_writer *why)
 {
-	enum hf_err e = hf_store_open(NULL, s->pool_name, hf_engine_twin_need(s->engine, s->arrivals), &s->region, why);
+	enum hf_err e = hf_store_open(NULL, s->pool_name, hf_engine_twin_need(s->engine, s->arrivals), 0, &s->region, why);
 
 	if (e != HF_OK)
 		return e;
