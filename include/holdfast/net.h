@@ -23,6 +23,8 @@ void hf_snapshot_drop(struct hf_net *net, struct hf_snapshot *s); /* one that wa
 enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_writer *why) HF_MUST_USE;
 /* Starts the worker threads (after the first publish). */
 enum hf_err hf_net_start(struct hf_net *net) HF_MUST_USE;
+/* Servers have become off: flows that are at one end, with reason server-off. */
+void hf_net_end_off(struct hf_net *net);
 /* Stops workers, ends flows with reason shutdown, frees everything. */
 void hf_net_stop(struct hf_net *net);
 
@@ -46,7 +48,7 @@ const char *hf_reason_name(const struct hf_front *front, unsigned r);
 bool hf_net_disk(const struct hf_net *net, const char *pool, struct hf_disk_view *v); /* false: the pool has no copy on disk */
 struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool); /* NULL: no such pool */
 /* Address, transport and last failure of a member (removed ones with sessions too); false: no such member. last_failure is "" when there was none. */
-struct hf_member_view { struct hf_addr addr; enum hf_transport transport; char last_failure[64]; bool removed; };
+struct hf_member_view { struct hf_addr addr; enum hf_transport transport; char last_failure[64]; uint64_t last_failure_ms; bool removed; };
 bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_view *v);
 
 /* What would happen with a message: the front's own steps run on it, their acts are written here in place of being done, and the engine

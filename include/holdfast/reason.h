@@ -33,6 +33,7 @@
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \
 	X(LOOP,         "loop",            "the destination is ourselves") \
 	X(SERVICE_REMOVED, "service-removed", "the service is no longer configured") \
+	X(SERVER_OFF,   "server-off",      "its server was switched off") \
 	X(SHUTDOWN,     "shutdown",        "the gateway stopped") \
 	X(BAD_STEP,     "bad-step",        "the front asked for what cannot be done")
 

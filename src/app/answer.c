@@ -55,21 +55,27 @@ static void changed(struct gateway *g, const struct target *t, const char *event
 	json_str(j, HF_F_POOL, t->pool->name);
 	json_str(j, HF_F_SERVER, v.name);
 	json_str(j, HF_F_STATE, hf_state_name(v.state));
+	list_marks(&v, j);
 	json_uint(j, HF_F_WEIGHT, v.weight);
 	json_uint(j, HF_F_FILE_WEIGHT, v.file_weight);
 	json_close(j, '}');
 }
 
-static enum hf_err drain(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
+static enum hf_err mark(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why)
 {
-	bool on = c->kind == COMMAND_DRAIN;
+	static const struct { const char *event; enum hf_mark mark; bool on; } marks[] = {
+		[COMMAND_DRAIN] = {"drain", HF_MARK_DRAIN, true}, [COMMAND_UNDRAIN] = {"undrain", HF_MARK_DRAIN, false},
+		[COMMAND_OFF] = {"off", HF_MARK_OFF, true}, [COMMAND_ON] = {"on", HF_MARK_OFF, false},
+	};
 	struct target t;
 	enum hf_err e = target_find(g, c, &t, why);
 
 	if (e != HF_OK)
 		return e;
-	hf_engine_mark(t.engine, t.id, HF_MARK_DRAIN, on, hf_clock_ms());
-	changed(g, &t, on ? "drain" : "undrain", j);
+	hf_engine_mark(t.engine, t.id, marks[c->kind].mark, marks[c->kind].on, hf_clock_ms());
+	if (c->kind == COMMAND_OFF)
+		hf_net_end_off(g->net);
+	changed(g, &t, marks[c->kind].event, j);
 	return HF_OK;
 }
 
@@ -110,8 +116,8 @@ static enum hf_err where(struct gateway *g, const struct command *c, struct json
 }
 
 static enum hf_err (*const run[])(struct gateway *, const struct command *, struct json *, struct hf_writer *) = {
-	[COMMAND_STATUS] = status, [COMMAND_SERVERS] = servers, [COMMAND_WHERE] = where, [COMMAND_DRAIN] = drain,
-	[COMMAND_UNDRAIN] = drain, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now, [COMMAND_EXPLAIN] = explain,
+	[COMMAND_STATUS] = status, [COMMAND_SERVERS] = servers, [COMMAND_WHERE] = where, [COMMAND_DRAIN] = mark, [COMMAND_UNDRAIN] = mark,
+	[COMMAND_OFF] = mark, [COMMAND_ON] = mark, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now, [COMMAND_EXPLAIN] = explain,
 	[COMMAND_SIMULATE] = simulate, [COMMAND_SESSIONS] = sessions, [COMMAND_MOVE] = session_change, [COMMAND_FORGET] = session_change,
 };
 

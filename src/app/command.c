@@ -20,6 +20,8 @@ static const struct word {
 	{"where", "where [--pool POOL] [KIND:]KEY", COMMAND_WHERE, where_args},
 	{"drain", "drain [POOL/]SERVER", COMMAND_DRAIN, server_args},
 	{"undrain", "undrain [POOL/]SERVER", COMMAND_UNDRAIN, server_args},
+	{"off", "off [POOL/]SERVER", COMMAND_OFF, server_args},
+	{"on", "on [POOL/]SERVER", COMMAND_ON, server_args},
 	{"weight", "weight [POOL/]SERVER 0..256|file", COMMAND_WEIGHT, weight_args},
 	{"reload", "reload", COMMAND_RELOAD, no_args},
 	{"explain", "explain [--pool POOL] [KIND:]KEY | explain [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] --message HEX", COMMAND_EXPLAIN,

@@ -11,14 +11,14 @@
 #define COMMAND_LIMIT 100         /* sessions that are listed, unless said otherwise ... */
 #define COMMAND_LIMIT_MAX 10000   /* ... and at most: about 2 MB */
 
-enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN,
+enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_OFF, COMMAND_ON, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN,
 	COMMAND_SIMULATE, COMMAND_SESSIONS, COMMAND_MOVE, COMMAND_FORGET };
 
 /* All views borrow the line. */
 struct command {
 	enum command_kind kind;
 	struct hf_bytes pool;    /* of --pool P or P/S; empty: not said */
-	struct hf_bytes server;  /* DRAIN, UNDRAIN, WEIGHT, SIMULATE, MOVE; SESSIONS: may be empty */
+	struct hf_bytes server;  /* DRAIN, UNDRAIN, OFF, ON, WEIGHT, SIMULATE, MOVE; SESSIONS: may be empty */
 	struct hf_bytes key;     /* WHERE, EXPLAIN, MOVE, FORGET: [KIND:]KEY, blanks inside kept */
 	struct hf_bytes message; /* EXPLAIN: hex digits, instead of a key */
 	struct hf_bytes service, from, via; /* EXPLAIN of a message; may be empty */

@@ -104,6 +104,28 @@ static void address(const struct hf_member_view *m, struct json *j)
 	json_str(j, HF_F_TRANSPORT, hf_transport_name(m->transport));
 }
 
+void list_marks(const struct hf_server_view *v, struct json *j)
+{
+	static const struct { const char *name; unsigned bits; } marks[] = {
+		{"off", 1u << HF_MARK_OFF | 1u << HF_MARK_OVER}, {"down", 1u << HF_MARK_DOWN}, {"drain", 1u << HF_MARK_DRAIN}, {"busy", 1u << HF_MARK_BUSY},
+	};
+
+	json_open(j, HF_F_MARKS, '[');
+	for (unsigned i = 0; i < sizeof marks / sizeof marks[0]; i++)
+		if (v->marks & marks[i].bits || (marks[i].bits & 1u << HF_MARK_DRAIN && !v->weight))
+			json_str(j, JSON_ITEM, marks[i].name);
+	json_close(j, ']');
+}
+
+/* Seconds from or to a moment; null when there is none. */
+static void seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to, struct json *j)
+{
+	if (ms)
+		json_uint(j, field, to > from ? (to - from + 999) / 1000 : 0);
+	else
+		json_null(j, field);
+}
+
 static void server(struct gateway *g, const char *pool, const struct hf_server_view *v, uint64_t now, struct json *j)
 {
 	struct hf_member_view m = {.last_failure = ""};
@@ -118,9 +140,11 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 		json_null(j, HF_F_TRANSPORT);
 	}
 	json_str(j, HF_F_STATE, hf_state_name(v->state));
+	list_marks(v, j);
 	json_uint(j, HF_F_WEIGHT, v->weight);
 	json_uint(j, HF_F_FILE_WEIGHT, v->file_weight);
 	json_uint(j, HF_F_SESSIONS, v->sessions);
+	json_uint(j, HF_F_FLOWS, v->held);
 	if (v->cap == UINT32_MAX)
 		json_null(j, HF_F_CAP);
 	else
@@ -128,6 +152,8 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	json_uint(j, HF_F_SLOTS, v->slots);
 	json_uint(j, HF_F_SINCE_S, (now - v->since_ms) / 1000);
 	json_str(j, HF_F_LAST_FAILURE, m.last_failure);
+	seconds(HF_F_LAST_FAILURE_S, m.last_failure_ms, m.last_failure_ms, now, j);
+	seconds(HF_F_DEADLINE_S, v->ends_ms, now, v->ends_ms, j);
 	json_bool(j, HF_F_REMOVED, v->removed);
 	json_close(j, '}');
 }

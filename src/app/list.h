@@ -9,6 +9,8 @@
 void list_services(struct gateway *g, struct json *j);
 void list_pools(struct gateway *g, struct json *j);
 void list_servers(struct gateway *g, struct json *j);
+/* "marks":[...]: all that keeps new sessions, or all, from a server. */
+void list_marks(const struct hf_server_view *v, struct json *j);
 /* A whole answer. HF_ENOENT, HF_EEXIST, HF_EINVAL: nothing was written but `why`. */
 enum hf_err list_where(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
 

@@ -24,13 +24,13 @@ enum hf_err target_pool(struct gateway *g, struct hf_bytes name, const struct hf
 	return HF_ENOENT;
 }
 
-/* The member of this name, if the pool has it and the file still names it. */
-static bool member(struct gateway *g, const struct hf_conf_pool *p, struct hf_bytes name, struct target *out)
+/* The member of this name, if the pool has it and the file still names it; one that was removed can be switched off all the same. */
+static bool member(struct gateway *g, const struct hf_conf_pool *p, const struct command *c, struct target *out)
 {
 	struct target t = {.pool = p, .engine = hf_net_engine(g->net, p->name)};
 
-	t.id = t.engine ? hf_engine_find(t.engine, name) : HF_NO_SERVER;
-	if (t.id == HF_NO_SERVER || !hf_engine_server(t.engine, t.id, &t.view) || t.view.removed)
+	t.id = t.engine ? hf_engine_find(t.engine, c->server) : HF_NO_SERVER;
+	if (t.id == HF_NO_SERVER || !hf_engine_server(t.engine, t.id, &t.view) || (t.view.removed && c->kind != COMMAND_OFF))
 		return false;
 	*out = t;
 	return true;
@@ -63,7 +63,7 @@ static void say_ambiguous(struct gateway *g, const struct command *c, struct hf_
 	command_quote(why, c->server);
 	hf_w_str(why, " stands in several pools; say one of: ");
 	for (unsigned i = 0; i < conf->n_pools && n < CANDIDATES; i++)
-		if (member(g, &conf->pools[i], c->server, &t))
+		if (member(g, &conf->pools[i], c, &t))
 			hf_w_printf(why, "%s%s/%s", n++ ? ", " : "", conf->pools[i].name, t.view.name);
 }
 
@@ -76,7 +76,7 @@ enum hf_err target_find(struct gateway *g, const struct command *c, struct targe
 	if (c->pool.n && target_pool(g, c->pool, &pool, why) != HF_OK)
 		return HF_ENOENT;
 	for (unsigned i = 0; i < conf->n_pools; i++)
-		if (wanted_pool(c, &conf->pools[i]) && member(g, &conf->pools[i], c->server, out))
+		if (wanted_pool(c, &conf->pools[i]) && member(g, &conf->pools[i], c, out))
 			n++;
 	if (n == 1)
 		return HF_OK;

@@ -27,15 +27,17 @@ static unsigned due(uint64_t places, uint64_t ms)
 }
 
 /* Drains and removed servers whose time is over. */
-static void expire(struct hf_engine *e, const char *pool, uint64_t now)
+static void expire(struct hf_net *net, struct hf_engine *e, const char *pool, uint64_t now)
 {
 	uint16_t ids[REAP_AT_ONCE];
 	unsigned n = hf_engine_expire(e, ids, REAP_AT_ONCE, now);
 	struct hf_server_view v;
 
+	if (n)
+		hf_net_end_off(net);
 	for (unsigned i = 0; i < n; i++)
 		if (hf_engine_server(e, ids[i], &v))
-			hf_log(HF_LOG_WARN, "event=server-off pool=%s server=%s reason=%s sessions=%u", pool, v.name, v.removed ? "removed-expiry" : "drain-deadline", v.sessions);
+			hf_log(HF_LOG_WARN, "event=server-off pool=%s server=%s reason=%s sessions=%u flows=%u", pool, v.name, v.removed ? "removed-expiry" : "drain-deadline", v.sessions, v.held);
 }
 
 static void reap(struct hf_engine *e, const char *pool)
@@ -47,7 +49,7 @@ static void reap(struct hf_engine *e, const char *pool)
 		hf_log(HF_LOG_INFO, "event=forget pool=%s servers=%u", pool, n);
 }
 
-static bool care_for(struct hf_engine *e, const char *pool, uint64_t sweep_ms, bool reap_now, uint64_t now)
+static bool care_for(struct hf_net *net, struct hf_engine *e, const char *pool, uint64_t sweep_ms, bool reap_now, uint64_t now)
 {
 	bool more = hf_engine_tick(e, now);
 	struct hf_engine_counts c;
@@ -56,7 +58,7 @@ static bool care_for(struct hf_engine *e, const char *pool, uint64_t sweep_ms, b
 	if (c.entries && sweep_ms)
 		hf_engine_sweep(e, now, due(c.places, sweep_ms));
 	if (reap_now)
-		expire(e, pool, now);
+		expire(net, e, pool, now);
 	if (reap_now && !more)
 		reap(e, pool);
 	return more;
@@ -72,7 +74,7 @@ static void step(void *arg)
 	for (unsigned i = 0; i < c->n_pools; i++) {
 		struct hf_engine *e = hf_net_engine(u->g->net, c->pools[i].name);
 
-		if (e && care_for(e, c->pools[i].name, sweep_ms, reap_now, now))
+		if (e && care_for(u->g->net, e, c->pools[i].name, sweep_ms, reap_now, now))
 			more = true;
 	}
 	if (sweep_ms)

@@ -406,7 +406,7 @@ void conn_close(struct flow *f, unsigned reason)
 	accept_leave(f);
 	if (f->rt->front->framed)
 		stream_forget(f);
-	if (reason == HF_R_SERVER_ERROR && f->phase == PHASE_RELAY)
+	if ((reason == HF_R_SERVER_ERROR || reason == HF_R_SERVER_OFF) && f->phase == PHASE_RELAY)
 		sock_reset(f->side[HF_CLIENT].fd); /* so that the client's own reconnect begins */
 	if (reason == HF_R_CLIENT_ERROR && f->side[HF_SERVER].fd >= 0)
 		sock_reset(f->side[HF_SERVER].fd);

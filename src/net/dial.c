@@ -32,9 +32,7 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 	bool done;
 
 	HF_BUG_ON(!sv || !f->busy);
-	f->pool = sv->pool->rt;
-	f->server = m->id;
-	f->server_hash = m->hash;
+	flow_at(f, sv->pool->rt, m);
 	f->phase = PHASE_DIALING;
 	accept_opened(f);
 	note_tried(f, m->id);

@@ -38,6 +38,22 @@ void flows_free(struct worker *w)
 	w->flows = NULL;
 }
 
+void flows_end_off(struct worker *w)
+{
+	struct flows *fs = w->flows;
+
+	for (uint32_t i = 0; i < fs->n; i++) {
+		struct flow *f = fs->slot[i];
+
+		if (!f || !f->held || hf_engine_state(f->pool->engine, f->server, NULL) != HF_STATE_OFF)
+			continue;
+		if (f->rt->front->framed) /* a link */
+			stream_end_later(f, HF_R_SERVER_OFF);
+		else if (f->side[HF_SERVER].fd >= 0)
+			conn_close(f, HF_R_SERVER_OFF);
+	}
+}
+
 static bool grow(struct flows *fs)
 {
 	uint32_t cap = fs->cap ? fs->cap * 2 : 64;
@@ -90,10 +106,23 @@ struct flow *flow_new(struct worker *w)
 	return f;
 }
 
+void flow_at(struct flow *f, struct pool_rt *pool, const struct snap_member *m)
+{
+	if (f->held)
+		hf_engine_hold(f->pool->engine, f->server, -1);
+	f->pool = pool;
+	f->server = m ? m->id : HF_NO_SERVER;
+	f->server_hash = m ? m->hash : 0;
+	f->held = m != NULL;
+	if (f->held)
+		hf_engine_hold(pool->engine, f->server, 1);
+}
+
 void flow_free(struct flow *f)
 {
 	struct flows *fs = f->w->flows;
 
+	flow_at(f, f->pool, NULL);
 	fs->slot[f->slot] = NULL;
 	fs->next_free[f->slot] = fs->free_slot;
 	fs->free_slot = f->slot;

@@ -73,6 +73,7 @@ struct flow {
 	uint8_t n_tried;       /* 0 in RELAY */
 	bool counted, opened;  /* among its source's; its opening is complete */
 	bool proxied;          /* a PROXY header must come first */
+	bool held;             /* the engine keeps the server's id for it */
 	bool busy;             /* a step is running: what it asks for is done behind it */
 	bool told;             /* the front has sent the client something: it must arrive before the end */
 	bool tuned;            /* RELAY: both sockets have what a long session needs */
@@ -94,6 +95,8 @@ struct flow {
 /* flow.c: the table, buffers */
 struct flow *flow_new(struct worker *w);
 void flow_free(struct flow *f);
+/* From now on the flow is at this server of the pool (NULL: none), whose id is not given anew meanwhile. */
+void flow_at(struct flow *f, struct pool_rt *pool, const struct snap_member *m);
 struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation);
 bool buf_add(struct buf *b, const void *p, size_t n, size_t max) HF_MUST_USE;
 bool buf_room(struct buf *b, size_t n, size_t max) HF_MUST_USE;

@@ -33,6 +33,7 @@ struct member_rt { /* control thread, but for what workers tell */
 	_Atomic uint32_t unwell;    /* what a front has seen fail in a row: likewise */
 	_Atomic uint64_t busy_until_ms; /* it asked for no new sessions until then: likewise; 0 = it did not */
 	char last_failure[64];
+	uint64_t last_failure_ms;
 };
 
 struct pool_rt {
@@ -205,6 +206,7 @@ struct worker {
 	struct hf_watch *wake;
 	_Atomic(struct hf_snapshot *) next;
 	_Atomic unsigned seen;   /* generation in force here */
+	unsigned offs;           /* of net->offs that were dealt with */
 	atomic_bool stop;
 	struct hf_snapshot *snap;
 	struct box box;
@@ -247,6 +249,7 @@ struct hf_net {
 	struct probes *probes;
 	struct sources *sources;     /* connections by source address */
 	_Atomic uint64_t open_flows; /* all workers */
+	_Atomic unsigned offs;       /* how often servers became off */
 };
 
 static inline uint64_t worker_now(struct worker *w) { return w->now_ms; }
@@ -372,6 +375,7 @@ void links_free(struct links *l);
 void pipes_free(struct worker *w); /* when all flows have ended */
 struct flows *flows_new(void) HF_MUST_USE;
 void flows_free(struct worker *w);
+void flows_end_off(struct worker *w); /* those at servers that are off */
 void conn_acceptable(void *listening, unsigned what);
 /* Acts on flows, called by deliver. */
 void conn_send(struct parcel *p, const struct hf_send *s);

@@ -68,14 +68,12 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	if (!f)
 		return NULL;
 	f->rt = s->rt;
-	f->pool = s->pool->rt;
 	f->service = s->rt->id;
 	f->listener = out ? out->hash : 0;
 	f->source = to->addr;
 	f->transport = to->transport;
 	f->stream.index = (uint8_t)to->index;
-	f->server = to->member ? to->member->id : HF_NO_SERVER;
-	f->server_hash = to->member ? to->member->hash : 0;
+	flow_at(f, s->pool->rt, to->member);
 	f->stream.link = true;
 	f->phase = PHASE_LINKING;
 	at = bucket_of(w->links, f->service, &f->source, f->stream.index);

@@ -99,6 +99,13 @@ enum hf_err hf_net_start(struct hf_net *net)
 
 void hf_net_stop(struct hf_net *net) { free_all(net); }
 
+void hf_net_end_off(struct hf_net *net)
+{
+	atomic_fetch_add(&net->offs, 1);
+	for (unsigned i = 0; i < net->n_workers; i++)
+		worker_wake(&net->workers[i]);
+}
+
 /* ---- views ---- */
 
 const struct hf_conf *hf_net_conf(const struct hf_net *net) { return net->snap->conf; }
@@ -175,6 +182,7 @@ bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, stru
 		return false;
 	*v = (struct hf_member_view){.addr = m->addr, .transport = m->transport, .removed = m->removed};
 	memcpy(v->last_failure, p->rt->members[id].last_failure, sizeof v->last_failure);
+	v->last_failure_ms = p->rt->members[id].last_failure_ms;
 	return true;
 }
 

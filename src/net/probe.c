@@ -87,6 +87,7 @@ static void bad(struct probe *p, const char *why)
 	p->good = 0;
 	p->bad++;
 	snprintf(m->last_failure, sizeof m->last_failure, "%s", why);
+	m->last_failure_ms = hf_clock_ms();
 	if (!down(p) && p->bad >= p->pool->conf->probe_fall)
 		mark(p, HF_MARK_DOWN, true, why);
 }
@@ -254,6 +255,7 @@ static void look_at_dials(struct probe *p)
 	p->passive = true;
 	p->good = 0;
 	snprintf(m->last_failure, sizeof m->last_failure, "%u dials failed in a row", n);
+	m->last_failure_ms = hf_clock_ms();
 	mark(p, HF_MARK_DOWN, true, "dials failed");
 	hf_timer_set(p->timer, PASSIVE_MS);
 }

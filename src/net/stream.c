@@ -114,7 +114,7 @@ static void end_link(struct flow *f)
 	if (f->phase == PHASE_LINKING)
 		link_give_back(f);
 	else if (buf_len(&f->side[HF_CLIENT].out) && !f->stream.cut)
-		link_resend(f);
+		f->end == HF_R_SERVER_OFF ? link_give_back(f) : link_resend(f);
 	conn_close(f, f->end);
 }
 

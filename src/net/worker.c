@@ -101,6 +101,7 @@ static void take_snapshot(struct worker *w)
 static void woken(void *arg, unsigned what)
 {
 	struct worker *w = arg;
+	unsigned offs;
 	uint64_t n;
 
 	(void)what;
@@ -113,6 +114,10 @@ static void woken(void *arg, unsigned what)
 		return;
 	}
 	take_snapshot(w);
+	offs = atomic_load(&w->net->offs);
+	if (offs != w->offs)
+		flows_end_off(w);
+	w->offs = offs;
 	if (w->snap)
 		deliver_letters(w);
 	worker_flush(w);

@@ -103,23 +103,45 @@ static void show_status(const struct hf_json *a)
 			show_pool(&v);
 }
 
+/* All marks that hold, else the state, and whether the file still has the server. */
+static void state_cell(const struct hf_json *s, char cell[128])
+{
+	struct hf_writer w = hf_writer_on(cell, 127);
+	struct hf_json list, v, removed;
+	size_t at = 0;
+
+	if (show_get(s, HF_F_MARKS, &list))
+		while (hf_json_next(&list, &at, NULL, &v)) {
+			hf_w_str(&w, w.n ? "," : "");
+			hf_w_escaped(&w, v.raw);
+		}
+	if (!w.n)
+		hf_w_str(&w, show_text(s, HF_F_STATE));
+	if (show_get(s, HF_F_REMOVED, &removed) && removed.kind == HF_JSON_TRUE)
+		hf_w_str(&w, " (removed)");
+	cell[w.n] = 0;
+}
+
 /* A server's row; a weight that is not the file's says so, and a server that the file has no more. */
-enum { COLUMNS = 11 };
+enum { COLUMNS = 13 };
 static bool row(const struct hf_json *s, char cell[COLUMNS][128])
 {
 	static const enum hf_field plain[COLUMNS] = {HF_F_POOL, HF_F_NAME, HF_F_TRANSPORT, HF_F_ADDRESS, HF_F_STATE, HF_F_SINCE_S, HF_F_WEIGHT,
-		HF_F_SESSIONS, HF_F_CAP, HF_F_SLOTS, HF_F_LAST_FAILURE};
-	struct hf_json removed;
+		HF_F_SESSIONS, HF_F_FLOWS, HF_F_CAP, HF_F_SLOTS, HF_F_DEADLINE_S, HF_F_LAST_FAILURE};
+	struct hf_json v;
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(cell[i], sizeof cell[i], "%s", show_text(s, plain[i]));
-	if (show_get(s, HF_F_REMOVED, &removed) && removed.kind == HF_JSON_TRUE)
-		snprintf(cell[4], sizeof cell[4], "%.40s (removed)", show_text(s, HF_F_STATE));
+	state_cell(s, cell[4]);
 	snprintf(cell[5], sizeof cell[5], "%s", duration(number(s, HF_F_SINCE_S)));
 	if (number(s, HF_F_WEIGHT) != number(s, HF_F_FILE_WEIGHT))
 		snprintf(cell[6], sizeof cell[6], "%.40s (file %.40s)", show_text(s, HF_F_WEIGHT), show_text(s, HF_F_FILE_WEIGHT));
-	if (!cell[COLUMNS - 1][0])
-		snprintf(cell[COLUMNS - 1], sizeof cell[0], "-");
+	if (show_get(s, HF_F_DEADLINE_S, &v) && v.kind == HF_JSON_NUMBER)
+		snprintf(cell[11], sizeof cell[11], "%s", duration(number(s, HF_F_DEADLINE_S)));
+	if (show_get(s, HF_F_LAST_FAILURE_S, &v) && v.kind == HF_JSON_NUMBER)
+		snprintf(cell[12], sizeof cell[12], "%.80s (%.20s ago)", show_text(s, HF_F_LAST_FAILURE), duration(number(s, HF_F_LAST_FAILURE_S)));
+	else
+		snprintf(cell[12], sizeof cell[12], "-");
 	return true;
 }
 
@@ -147,7 +169,7 @@ static void show_table(const char *const *head, unsigned columns, const struct h
 
 static void show_servers(const struct hf_json *a)
 {
-	static const char *const head[COLUMNS] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "CAP", "SLOTS", "LAST FAILURE"};
+	static const char *const head[COLUMNS] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "FLOWS", "CAP", "SLOTS", "OFF IN", "LAST FAILURE"};
 	struct hf_json list;
 
 	if (show_get(a, HF_F_SERVERS, &list))
@@ -329,6 +351,8 @@ const struct command commands[] = {
 	{"forget", "[--pool POOL] [KIND:]KEY", "its next connection is placed anew", 1, 1000, false, show_moved},
 	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, false, show_change},
 	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, false, show_change},
+	{"off", "[POOL/]SERVER", "it gets nothing more, and what is at it ends; also one that was removed", 1, 1, false, show_change},
+	{"on", "[POOL/]SERVER", "ends an off, also one that a deadline made", 1, 1, false, show_change},
 	{"weight", "[POOL/]SERVER 0..256|file", "its share of new sessions from now on; file: as the configuration says", 2, 2, false, show_change},
 	{"reload", "", "read the configuration again: all of it takes hold, or nothing", 0, 0, false, show_reload},
 };

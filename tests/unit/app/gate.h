@@ -99,19 +99,28 @@ static int gate_dir_up(void **state)
 	return 0;
 }
 
-static int gate_dir_down(void **state)
+/* Takes out files whose names end so. */
+static void gate_unlink(const char *end)
 {
 	DIR *d = opendir(gate_dir);
 	char path[sizeof gate_dir + 258];
 	struct dirent *e;
 
-	(void)state;
 	while (d && (e = readdir(d))) {
+		size_t n = strlen(e->d_name), of = strlen(end);
+
 		snprintf(path, sizeof path, "%s/%s", gate_dir, e->d_name);
-		unlink(path);
+		if (n >= of && strcmp(e->d_name + n - of, end) == 0)
+			unlink(path);
 	}
 	if (d)
 		closedir(d);
+}
+
+static int gate_dir_down(void **state)
+{
+	(void)state;
+	gate_unlink("");
 	return rmdir(gate_dir);
 }
 
@@ -144,6 +153,7 @@ static void gate_close(struct gateway *g)
 	listening_free(g);
 	hf_net_stop(g->net);
 	hf_loop_free(g->loop);
+	gate_unlink(".tables"); /* drains and weights would outlive the gateway */
 }
 
 /* An answer, checked to be one JSON value; `out` is valid until the next call. */

@@ -92,7 +92,7 @@ static void one_line_one_answer(void **state)
 	assert_memory_equal(ask("servers\r\nstatus\n", 16, false), good, sizeof good - 1); /* what follows the line is not read */
 	assert_memory_equal(ask("servers", 7, true), good, sizeof good - 1);               /* the end of what is sent ends the line */
 	assert_string_equal(ask("", 0, true), "");
-	assert_string_equal(ask("\n", 1, false), "{\"ok\":false,\"error\":\"no command ''; nearest: move, where, drain\"}\n");
+	assert_string_equal(ask("\n", 1, false), "{\"ok\":false,\"error\":\"no command ''; nearest: on, off, move\"}\n");
 }
 
 static void a_long_line_is_refused(void **state)

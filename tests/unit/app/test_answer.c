@@ -69,7 +69,7 @@ static void servers_have_their_fields(void **state)
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "servers", &a));
 	v = item(&a, "servers", 1);
-	assert_keys(&v, "pool name address transport state weight file_weight sessions cap slots since_s last_failure removed ");
+	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows cap slots since_s last_failure last_failure_s deadline_s removed ");
 	gate_assert_raw(&v, "pool", "p");
 	gate_assert_raw(&v, "name", "s2");
 	gate_assert_raw(&v, "address", "127.0.0.1:7002");
@@ -185,14 +185,24 @@ static void drain_and_weight_take_hold(void **state)
 	(void)state;
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "drain s1", &a));
-	assert_keys(&a, "ok pool server state weight file_weight ");
+	assert_keys(&a, "ok pool server state marks weight file_weight ");
 	gate_assert_raw(&a, "state", "drain");
 	assert_true(gate_ask(&g, "drain p/s1", &a)); /* again is no fault */
 	gate_assert_raw(&a, "state", "drain");
 	assert_true(gate_ask(&g, "undrain s1", &a));
 	gate_assert_raw(&a, "state", "up");
+	gate_assert_raw(&a, "marks", "[]");
+	assert_true(gate_ask(&g, "off s1", &a));
+	gate_assert_raw(&a, "state", "off");
+	assert_true(gate_ask(&g, "drain s1", &a));
+	gate_assert_raw(&a, "marks", "[\"off\",\"drain\"]");
+	assert_true(gate_ask(&g, "on s1", &a));
+	gate_assert_raw(&a, "marks", "[\"drain\"]");
+	assert_true(gate_ask(&g, "undrain s1", &a));
+	gate_assert_raw(&a, "state", "up");
 	assert_true(gate_ask(&g, "weight s2 0", &a));
 	gate_assert_raw(&a, "state", "drain");
+	gate_assert_raw(&a, "marks", "[\"drain\"]");
 	gate_assert_raw(&a, "weight", "0");
 	gate_assert_raw(&a, "file_weight", "50");
 	assert_true(gate_ask(&g, "weight s2 256", &a));

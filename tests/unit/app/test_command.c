@@ -35,6 +35,8 @@ static void reads_good_lines(void **state)
 		{"drain pbx1", COMMAND_DRAIN, "", "pbx1", "", 0, false},
 		{"drain pbx/pbx1", COMMAND_DRAIN, "pbx", "pbx1", "", 0, false},
 		{"undrain  pbx1", COMMAND_UNDRAIN, "", "pbx1", "", 0, false},
+		{"off pbx/pbx1", COMMAND_OFF, "pbx", "pbx1", "", 0, false},
+		{"on pbx1", COMMAND_ON, "", "pbx1", "", 0, false},
 		{"weight pbx1 0", COMMAND_WEIGHT, "", "pbx1", "", 0, false},
 		{"weight pbx/pbx1 256", COMMAND_WEIGHT, "pbx", "pbx1", "", 256, false},
 		{"weight pbx1 0050", COMMAND_WEIGHT, "", "pbx1", "", 50, false},
@@ -75,8 +77,8 @@ static void reads_good_lines(void **state)
 static void refuses_bad_lines(void **state)
 {
 	static const struct { const char *line; enum hf_err e; const char *why; } bad[] = {
-		{"", HF_EINVAL, "no command ''; nearest: move, where, drain"},
-		{"drian x", HF_EINVAL, "no command 'drian'; nearest: drain, undrain, where"},
+		{"", HF_EINVAL, "no command ''; nearest: on, off, move"},
+		{"drian x", HF_EINVAL, "no command 'drian'; nearest: drain, undrain, on"},
 		{"STATUS", HF_EINVAL, "no command 'STATUS'; nearest: status, servers, drain"},
 		{"status now", HF_EINVAL, "there is more than was expected: 'now' (usage: status)"},
 		{"servers pbx", HF_EINVAL, "there is more than was expected: 'pbx' (usage: servers)"},

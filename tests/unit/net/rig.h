@@ -35,6 +35,7 @@ struct rig {
 	struct snap_member member;
 	struct hf_listener_info info;
 	struct pool_rt pool_rt;
+	void *tables;               /* of its engine */
 	struct service_rt rt;
 	struct socks *socks, *socks_list[1];
 	struct listening listening;
@@ -74,10 +75,18 @@ static inline uint64_t rig_open(void) { return rig.rt.counts[0].open_flows; }
 
 static inline void rig_conf(void)
 {
+	static const struct hf_engine_conf tables = {.slot_bits = 16, .max_entries = 1};
+	const struct hf_member_conf ts1 = {.name = HF_LIT("ts1"), .weight = 100};
+	uint16_t id;
+
 	rig.conf.gateway = (struct hf_conf_gateway){.max_flows = 100, .max_holds = 100};
 	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000, .connections = 1};
 	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .handshake_timeout = 5000, .idle_timeout = 5000};
 	rig.pool_rt.members = calloc(HF_SERVERS_MAX + 1, sizeof *rig.pool_rt.members);
+	rig.tables = calloc(1, hf_engine_need(&tables));
+	rig.pool_rt.engine = hf_engine_new(&tables, rig.tables, 0);
+	assert_non_null(rig.pool_rt.engine);
+	assert_int_equal(hf_engine_apply(rig.pool_rt.engine, &ts1, 1, &id, 0), HF_OK);
 	rig.rt = (struct service_rt){.name = "s", .id = 1, .front = &rig_front, .counts = aligned_alloc(64, sizeof *rig.rt.counts)};
 	assert_non_null(rig.rt.counts);
 	memset(rig.rt.counts, 0, sizeof *rig.rt.counts);
@@ -130,6 +139,8 @@ static inline int rig_down(void **state)
 	close(rig.socks->fd[0]);
 	free(rig.socks);
 	free(rig.pool_rt.members);
+	hf_engine_free(rig.pool_rt.engine);
+	free(rig.tables);
 	free(rig.rt.counts);
 	return 0;
 }

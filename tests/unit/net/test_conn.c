@@ -105,6 +105,32 @@ static void early_octets_and_fin(void **state)
 	close(c);
 }
 
+/* A server that is switched off: its flows end, with a reset for the client whose own reconnect it begins, and nobody else's do; its id is held
+ * until then. Fails without flows_end_off, or when conn_close resets nobody. */
+static void server_off(void **state)
+{
+	struct hf_server_view v;
+	uint8_t octet;
+	int c, s = dialled(&c), waits = rig_client();
+
+	(void)state;
+	rig_hear(s, "d");
+	rig_say(s, "yes!");
+	rig_hear(c, "yes!");
+	assert_true(hf_engine_server(rig.pool_rt.engine, 1, &v) && v.held == 1);
+	flows_end_off(rig.w);
+	assert_int_equal(rig_open(), 2);
+	hf_engine_mark(rig.pool_rt.engine, 1, HF_MARK_OFF, true, 0);
+	flows_end_off(rig.w);
+	assert_true(rig_open() == 1 && rig_count(HF_R_SERVER_OFF) == 1 && last_end == HF_R_SERVER_OFF);
+	assert_true(hf_engine_server(rig.pool_rt.engine, 1, &v) && v.held == 0);
+	assert_true(recv(c, &octet, 1, 0) < 0 && errno == ECONNRESET);
+	assert_true(rig_ended(s));
+	close(c);
+	close(s);
+	close(waits);
+}
+
 /* Both sides have closed before the relay starts: it has nothing to wait for. Fails when only events look whether all is done. */
 static void both_closed_before_the_relay(void **state)
 {
@@ -350,7 +376,7 @@ static void slow_client(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
+	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
