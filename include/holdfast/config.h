@@ -28,6 +28,7 @@ struct hf_conf_server {
 };
 
 enum { HF_CONF_DRAIN_KEEPS, HF_CONF_DRAIN_MOVES }; /* drain_bound */
+#define HF_CONF_AUTO UINT64_MAX /* a value that follows from others; none once loaded */
 
 struct hf_conf_pool {
 	char name[64];
@@ -45,6 +46,8 @@ struct hf_conf_pool {
 	uint64_t drain_bound;         /* keep, move */
 	uint64_t drain_deadline;      /* ms, 0 = off */
 	uint64_t removed_expiry;      /* ms, 0 = off */
+	uint64_t source_entries;      /* new ones that a source may have remembered in 32 s; 0 = no limit */
+	uint64_t slow_start;          /* ms, 0 = off */
 	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
 	uint64_t dial_timeout;

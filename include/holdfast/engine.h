@@ -17,7 +17,7 @@
 
 enum hf_mode { HF_MODE_AUTO, HF_MODE_TABLE, HF_MODE_HASH, HF_MODE_NONE };
 enum hf_method { HF_METHOD_CARP, HF_METHOD_RING, HF_METHOD_MAGLEV, HF_METHOD_MODULO };
-enum hf_balance { HF_BALANCE_HASH };
+enum hf_balance { HF_BALANCE_HASH, HF_BALANCE_LEAST, HF_BALANCE_ROUND_ROBIN, HF_BALANCE_RANDOM };
 enum hf_fallback { HF_FALLBACK_LEAST, HF_FALLBACK_ROUND_ROBIN, HF_FALLBACK_SOURCE };
 
 struct hf_engine_conf {
@@ -30,6 +30,8 @@ struct hf_engine_conf {
 	enum hf_balance balance;
 	enum hf_fallback fallback;
 	uint32_t ring_points;       /* ring: points of a server at weight 100, 1..1024 */
+	uint32_t slow_start_ms;     /* a server that came up has its whole cap after so long; 0 = at once */
+	uint32_t source_entries;    /* once three quarters of max_entries are in use: new entries that one source may have in 32 s; 0 = no limit */
 };
 
 struct hf_engine;
@@ -40,8 +42,8 @@ size_t hf_engine_need(const struct hf_engine_conf *conf);
 /* Takes over `mem` of hf_engine_need octets; free does not release it. NULL: no memory. */
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms) HF_MUST_USE;
 void hf_engine_free(struct hf_engine *e);
-/* Load factor and fallback may change at run time; all else is fixed at new. */
-void hf_engine_tune(struct hf_engine *e, uint32_t load_factor_milli, enum hf_fallback fallback);
+/* Load factor, fallback, slow start and source_entries may change at run time (control thread); all else is fixed at new. */
+void hf_engine_tune(struct hf_engine *e, const struct hf_engine_conf *conf);
 
 /* What becomes of who is bound to a server that goes, and of the server. May change at any time (control thread); all zero at new. */
 struct hf_rules {
@@ -123,6 +125,7 @@ struct hf_question {
 	uint32_t life_s;
 	unsigned flags;
 	uint64_t spread;           /* fallback = source */
+	uint64_t source;           /* a number of who asks, for source_entries; 0: one that is not to be bounded */
 	const uint16_t *avoid;     /* ids that were tried already */
 	unsigned n_avoid;
 	bool move;                 /* an entry at a server of avoid[] is placed anew, why = failover */
@@ -136,7 +139,8 @@ struct hf_answer {
 	bool firm;                 /* and that counted and was not tentative */
 	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
 	uint64_t hold_ms;          /* renews: the key is bound to the server; for so long it may not be placed anew, should that not answer */
-	bool full;                 /* a server was chosen but max_entries left no room to remember it */
+	bool full;                 /* max_entries left no room to remember it: the server is the one that the hash alone names */
+	bool over;                 /* as full, because its source has had its share */
 };
 /* Order: hint, refs, entry of the key, bonds of the placing keys, placement. A hint or entry counts in any state but OFF, a bond not while its
  * server is down for longer than the rules say. What gives way stays all the same where nobody else is eligible. O(1) at rest, O(servers) for a new session. */
@@ -158,8 +162,8 @@ enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint
 
 /* What was looked at on the way to an answer, in that order. */
 #define HF_STEPS(X) \
-	X(HINT, "hint") X(REF, "reference") X(ENTRY, "entry") X(BOND, "bond") X(OWNER, "owner") X(RIVAL, "runner-up") X(LAST, "last-resort") \
-	X(FALLBACK, "fallback")
+	X(HINT, "hint") X(REF, "reference") X(ENTRY, "entry") X(BOND, "bond") X(OWNER, "owner") X(RIVAL, "runner-up") X(BALANCE, "balance") \
+	X(LAST, "last-resort") X(FALLBACK, "fallback")
 enum hf_step_kind {
 #define X(e, name) HF_STEP_##e,
 	HF_STEPS(X)
@@ -194,6 +198,7 @@ struct hf_step {
 	uint64_t cost;             /* OWNER, RIVAL: its place in the slot's order, the lowest first (ENGINE c.2a) */
 };
 struct hf_trace {
+	enum hf_life life;         /* of the question */
 	unsigned n;
 	uint32_t passed;           /* runners-up that were passed over, those that found no room among the steps included */
 	uint32_t slot;             /* of the key that places */
@@ -254,7 +259,7 @@ struct hf_where {
 	uint32_t expires_s;        /* of the entry */
 	uint32_t flows;            /* tables: live flows */
 };
-/* Where a request with this key alone would go now, and why. */
+/* Where a request with this key alone would go now, if it began a session, and why. */
 void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms);
 
 struct hf_server_view {
@@ -267,7 +272,7 @@ struct hf_server_view {
 	uint32_t weight, file_weight; /* in force, of the file */
 	uint32_t max_sessions;
 	uint32_t sessions;         /* counted */
-	uint32_t cap;              /* sessions it may hold now before new ones spill; UINT32_MAX = none */
+	uint32_t cap;              /* sessions it may hold before new ones spill, as of the last tick; UINT32_MAX = none */
 	uint32_t slots;            /* owned now */
 	uint64_t since_ms;         /* when the state began */
 	uint64_t ends_ms;          /* when it becomes OFF by the rules; 0: it does not */

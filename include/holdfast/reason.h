@@ -24,6 +24,8 @@
 	X(TOO_BIG,      "too-big",         "longer than our limit") \
 	X(TRUNCATED,    "truncated",       "the datagram was cut by the system") \
 	X(NO_MEMORY,    "no-memory",       "a bound of memory was reached") \
+	X(ENTRIES_FULL, "entries-full",    "as many sessions are remembered as may be: it went by the hash alone") \
+	X(ENTRY_QUOTA,  "entry-quota",     "its source has had its share of the sessions that are remembered: it went by the hash alone") \
 	X(FLOW_LIMIT,   "flow-limit",      "as many flows are open as may be") \
 	X(SOURCE_LIMIT, "source-limit",    "as many connections of this source are open as may be") \
 	X(ANSWER_LIMIT, "answer-limit",    "as many answers of our own went to this source as may in a second") \

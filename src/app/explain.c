@@ -17,7 +17,7 @@ static enum hf_err of_key(struct gateway *g, const struct command *c, struct hf_
 {
 	struct key_found f = {0};
 	enum hf_err e = key_find(g, c, arena, &f, why);
-	struct hf_question q = {.key = f.key};
+	struct hf_question q = {.key = f.key, .life = HF_LIFE_START};
 	struct teller t = {.j = j, .engine = f.engine};
 	struct hf_answer a;
 	struct hf_trace trace;

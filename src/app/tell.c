@@ -80,6 +80,7 @@ static void say_step(struct teller *t, const struct hf_trace *trace, const struc
 			hf_w_str(w, "; "), say_room(w, s, name);
 		break;
 	case HF_STEP_RIVAL: hf_w_str(w, "next in the slot's order: "), say_room(w, s, name); break;
+	case HF_STEP_BALANCE: hf_w_str(w, "the pool's balance comes to it: "), say_room(w, s, name); break;
 	case HF_STEP_LAST: hf_w_printf(w, "nobody had room: %s is taken all the same, better than a refusal", name); break;
 	default: hf_w_printf(w, s->server ? "the pool's fallback takes %s" : "the pool's fallback finds nobody", name); break;
 	}

@@ -3,7 +3,7 @@
 #include "load.h"
 
 /* As in hf_conf_pool.affinity. */
-enum { AFFINITY_TABLE = 1, AFFINITY_HASH = 2, AFFINITY_NONE = 3 };
+enum { AFFINITY_AUTO, AFFINITY_TABLE, AFFINITY_HASH, AFFINITY_NONE };
 
 bool hf_conf_persists(const struct hf_conf_pool *p)
 {
@@ -25,16 +25,31 @@ static bool is_used(const struct load *l, const struct hf_conf_pool *p)
 	return false;
 }
 
+/* What places or limits sessions. */
+static void check_placement(struct load *l, unsigned i, struct finding_to *to)
+{
+	struct hf_conf_pool *p = &l->pools[i];
+	unsigned line = given(l, i, "load-factor");
+
+	if (p->affinity == AFFINITY_HASH && line && p->load_factor)
+		finding_warn(to, line, "load-factor: with affinity = hash a busy server moves keys that are not under way");
+	else if (p->affinity == AFFINITY_HASH)
+		p->load_factor = 0;
+	if (p->balance && (p->affinity == AFFINITY_AUTO || p->affinity == AFFINITY_HASH))
+		finding_error(to, given(l, i, "balance"), "balance: with affinity = %s the hash places; affinity = table remembers what another balance chose",
+			p->affinity == AFFINITY_AUTO ? "auto" : "hash");
+	if (p->slow_start && !p->load_factor && !p->balance)
+		finding_warn(to, given(l, i, "slow-start"), "slow-start: it raises a server's load-factor bound, and load-factor is off");
+	if (p->source_entries == HF_CONF_AUTO)
+		p->source_entries = (p->max_entries + 3) / 4;
+}
+
 void confcheck_pools(struct load *l, struct finding_to *to)
 {
 	for (unsigned i = 0; i < l->conf.n_pools; i++) {
 		struct hf_conf_pool *p = &l->pools[i];
-		unsigned line = given(l, i, "load-factor");
 
-		if (p->affinity == AFFINITY_HASH && line && p->load_factor)
-			finding_warn(to, line, "load-factor: with affinity = hash a busy server moves keys that are not under way");
-		else if (p->affinity == AFFINITY_HASH)
-			p->load_factor = 0;
+		check_placement(l, i, to);
 		if (p->affinity == AFFINITY_NONE && p->front && p->front->datagrams)
 			finding_error(to, given(l, i, "affinity"), "affinity = none: protocol %s sends a session in many parcels, which would part; auto | table | hash", p->front->name);
 		if (p->probe != HF_CONF_PROBE_NONE && p->probe_timeout > p->probe_interval)

@@ -19,6 +19,7 @@ static const char *const drain_words[] = {"keep", "move", NULL};
 static const char *const persist_words[] = {"auto", "yes", "no", NULL};
 static const char *const fallback_words[] = {"least-sessions", "round-robin", "source", NULL};
 
+#define ENTRIES_MAX 268435456u /* 2^28: counts of sessions have that many bits */
 #define WORKERS_MAX 64 /* a worker has an octet in names on the wire; more cores than this were never measured */
 
 static enum hf_err read_workers(struct hf_bytes text, void *field, struct hf_writer *why)
@@ -44,6 +45,20 @@ static enum hf_err read_admin(struct hf_bytes text, void *field, struct hf_write
 	}
 	g->admin_off = hf_bytes_eq(text, HF_LIT("off"));
 	g->admin_socket = g->admin_off ? HF_NONE : text;
+	return HF_OK;
+}
+
+static enum hf_err read_source_entries(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	uint64_t n = HF_CONF_AUTO;
+
+	if (hf_bytes_eq(text, HF_LIT("off"))) {
+		n = 0;
+	} else if (!hf_bytes_eq(text, HF_LIT("auto")) && (hf_read_uint(text, ENTRIES_MAX, &n) != HF_OK || n == 0)) {
+		hf_w_printf(why, "auto | off | 1..%u", ENTRIES_MAX);
+		return HF_ERANGE;
+	}
+	*(uint64_t *)field = n;
 	return HF_OK;
 }
 
@@ -208,14 +223,20 @@ static const struct hf_option pool[] = {
 		.help = "How keys spread over servers: carp moves the least on a change; ring has points on a ring; maglev is the evenest; modulo moves most, for comparison."},
 	{"ring-points", HF_OPT_UINT, IN_BOTH, HF_RELOAD_RESTART, .min = 1, .max = 1024, .unit = "points", .dflt = "256", AT(hf_conf_pool, ring_points),
 		.help = "With hash = ring: points of a server of weight 100; more of them are more even."},
-	{"balance", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "hash", AT(hf_conf_pool, balance), .words = balance_words, .not_built = "least-sessions round-robin random",
-		.help = "Where a new session of a table goes."},
+	{"balance", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "hash", AT(hf_conf_pool, balance), .words = balance_words,
+		.help = "With affinity = table or none, where a new session goes, by weight: hash is the server of its key, least-sessions the one with the fewest for its weight, "
+			"round-robin takes turns, random draws. None goes above the load factor or max-sessions."},
 	{"load-factor", HF_OPT_MILLI, IN_BOTH, HF_RELOAD_LIVE, .min = 1000, .max = 10000, .dflt = "off", .off_ok = true, AT(hf_conf_pool, load_factor),
 		.help = "A server takes new sessions up to so many times its fair share; with affinity = hash it is off unless it is given."},
+	{"slow-start", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1000, .max = 24 * HOUR, .dflt = "off", .off_ok = true, AT(hf_conf_pool, slow_start),
+		.help = "A server that came up or was added begins with a tenth of its load-factor bound, and has the whole of it after this time; keys stay where they are."},
 	{"slots", HF_OPT_UINT, IN_BOTH, HF_RELOAD_RESTART, .min = 16, .max = 20, .unit = "bits", .dflt = "16", AT(hf_conf_pool, slots),
 		.help = "Two to this power is the count of slots that keys fall into; the same in all gateways."},
-	{"max-entries", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_RESTART, .min = 1, .max = 268435456, .unit = "entries", .dflt = "1048576", AT(hf_conf_pool, max_entries),
-		.help = "Sessions that can be remembered; their memory is taken at the start."},
+	{"max-entries", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_RESTART, .min = 1, .max = ENTRIES_MAX, .unit = "entries", .dflt = "1048576", AT(hf_conf_pool, max_entries),
+		.help = "Sessions that can be remembered; their memory is taken at the start. Beyond it sessions are answered by the hash, and confirmed ones take the place of unconfirmed ones."},
+	{"max-entries-source", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "auto | off | 1..268435456 entries", .dflt = "auto", AT(hf_conf_pool, source_entries), .read = read_source_entries,
+		.help = "Once three quarters of max-entries are in use: sessions of one source address (IPv6: a /64) that are remembered in 32 s, so that a flood of made-up keys leaves "
+			"room for others; what is beyond is answered by the hash. auto: a quarter of max-entries, more than a busy trunk opens; off: no limit."},
 	{"persist", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, persist), .words = persist_words,
 		.help = "Whether sessions outlive a power cut, by a copy in state-dir: auto where affinity = table; a restart alone needs none."},
 	{"fallback", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "least-sessions", AT(hf_conf_pool, fallback), .words = fallback_words,

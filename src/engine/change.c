@@ -121,7 +121,7 @@ bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms)
 {
 	unsigned slots = 0, scores = 0;
 
-	(void)now_ms; /* work is bounded by counting, not by time */
+	ramp_tick(e, now_ms);
 	if (e->refill && atomic_load_explicit(&e->changing, memory_order_relaxed)) {
 		refill_tick(e, TICK_SLOTS);
 		settle(e);

@@ -192,10 +192,12 @@ static void named(struct hf_engine *e, const struct hf_question *q, struct hf_an
 	}
 }
 
-/* A new session: at the server of the placing keys' entries (a bond), else by placement. */
-static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool take, struct hf_answer *a, uint64_t now_ms)
+/* A new session: at the server of the placing keys' entries (a bond), else by placement; not `wanted`: nothing remembers it, so whatever else
+ * comes of it must find the same answer. */
+static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool wanted, struct hf_answer *a, uint64_t now_ms)
 {
-	struct place p = {slot_of(e, q->place ? q->place : q->key.fp), q->avoid, q->n_avoid, take, q->trace};
+	struct place p = {.slot = slot_of(e, q->place ? q->place : q->key.fp), .avoid = q->avoid, .n_avoid = q->n_avoid, .trace = q->trace,
+			  .take = wanted && q->flags & HF_COUNTED && !q->trace, .home = !wanted && e->conf.mode != HF_MODE_NONE};
 	bool open = named_verdict(e, q, bond) == HF_VERDICT_TAKEN;
 	bool down = open && state_of(e, bond) == HF_STATE_DOWN && !binding_ms(e, bond, now_ms);
 	enum hf_verdict b = !open ? HF_VERDICT_MISSING : gives_way(e, q, bond, now_ms) ? HF_VERDICT_LEAVES : down ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
@@ -204,7 +206,7 @@ static enum taken place_new(struct hf_engine *e, const struct hf_question *q, ui
 	if (q->trace && open)
 		trace_amend(q->trace, HF_STEP_BOND, bond, b);
 	if (b != HF_VERDICT_TAKEN)
-		to = q->unplaced ? place_fallback(e, q) : place_session(e, &p);
+		to = q->unplaced ? place_fallback(e, q, wanted) : place_session(e, &p);
 	if (!to.server && open) {
 		to = (struct placed){bond, HF_WHY_BOND, TAKEN_NOT};
 		if (q->trace && b != HF_VERDICT_TAKEN)
@@ -269,6 +271,9 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 	return true;
 }
 
+/* What the question is about; one that is only explained has no life of its own. */
+static enum hf_life life_of(const struct hf_question *q) { return q->trace ? q->trace->life : q->life; }
+
 /* The key has an entry. */
 static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct hf_question *q, uint16_t bond,
 			 struct hf_answer *a, uint64_t now_ms)
@@ -286,7 +291,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 		answer_known(q, x->server, a);
 	} else if (!a->server) {
 		a->left = q->renews;
-		taken = place_new(e, q, bond || !q->renews ? bond : x->server, rewrites && q->flags & HF_COUNTED, a, now_ms);
+		taken = place_new(e, q, bond || !q->renews ? bond : x->server, makes(life_of(q)) || life_of(q) == HF_LIFE_TOUCH, a, now_ms);
 	}
 	if (!stays && rewrites && (taken != TAKEN_NOT || serves(e, a->server))) {
 		x->server = a->server;
@@ -301,14 +306,18 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 		       uint64_t now_ms)
 {
 	bool hinted = q->hint && a->server == q->hint;
-	bool wanted = makes(q->life) || (q->life == HF_LIFE_TOUCH && hinted);
+	bool wanted = makes(life_of(q)) || (q->life == HF_LIFE_TOUCH && hinted), placed = !a->server;
 	enum taken taken = TAKEN_NOT;
 
-	if (!a->server)
-		taken = place_new(e, q, bond, wanted && q->flags & HF_COUNTED, a, now_ms);
-	if (!wanted || !(taken != TAKEN_NOT || serves(e, a->server))) /* seen under the lock: from here on the id is in use */
+	a->over = makes(q->life) && quota_over(e, q->source, now_ms) && ledger_crowded(e);
+	wanted &= !a->over;
+	if (placed)
+		taken = place_new(e, q, bond, wanted, a, now_ms);
+	if (!wanted || q->trace || !(taken != TAKEN_NOT || serves(e, a->server))) /* seen under the lock: from here on the id is in use */
 		return;
 	a->full = !make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
+	if (a->full && placed) /* what comes next of it is answered by the hash too */
+		place_new(e, q, bond, false, a, now_ms);
 }
 
 /* Only looks: nothing is wanted of the entry (explain has seen to it), and an expired one stays where it is. */
@@ -352,7 +361,7 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 	memset(a, 0, sizeof *a);
 	named(e, q, a, now_ms);
 	if (!q->key.fp && !q->place && !a->server) {
-		struct placed to = place_fallback(e, q);
+		struct placed to = place_fallback(e, q, false);
 
 		a->server = to.server;
 		a->why = to.why;
@@ -378,6 +387,7 @@ void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct 
 
 	t->n = t->passed = 0;
 	t->slot = q->place || q->key.fp ? slot_of(e, q->place ? q->place : q->key.fp) : UINT32_MAX;
+	t->life = q->life;
 	look.life = HF_LIFE_NONE;
 	look.trace = t;
 	hf_engine_choose(e, &look, a, now_ms);

@@ -146,12 +146,14 @@ struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, ui
 	e->by_id = calloc(1, sizeof *e->by_id);
 	if (e->method->begin)
 		e->refill = calloc(1, refill_size(e->n_slots));
-	if (!e->shard || !e->by_id || (e->method->begin && !e->refill)) {
+	e->quota = calloc(1, quota_size());
+	if (!e->shard || !e->by_id || !e->quota || (e->method->begin && !e->refill)) {
 		hf_engine_free(e);
 		return NULL;
 	}
 	memset(e->shard, 0, e->n_shards * sizeof *e->shard);
-	hf_engine_tune(e, conf->load_factor_milli, conf->fallback);
+	hf_engine_tune(e, conf);
+	e->draws = (uint32_t)now_ms; /* gateways that start at other times do not all draw alike */
 	map(e, mem);
 	settle_in(e, now_ms);
 	return e;
@@ -165,15 +167,18 @@ void hf_engine_free(struct hf_engine *e)
 		records_fini(&e->shard[i].records);
 	free(e->shard);
 	free(e->by_id);
+	free(e->quota);
 	free(e->refill);
 	free((void *)e->changed);
 	free(e);
 }
 
-void hf_engine_tune(struct hf_engine *e, uint32_t load_factor_milli, enum hf_fallback fallback)
+void hf_engine_tune(struct hf_engine *e, const struct hf_engine_conf *c)
 {
-	atomic_store_explicit(&e->load_factor, load_factor_milli, memory_order_relaxed);
-	atomic_store_explicit(&e->fallback, fallback, memory_order_relaxed);
+	atomic_store_explicit(&e->load_factor, c->load_factor_milli, memory_order_relaxed);
+	atomic_store_explicit(&e->fallback, c->fallback, memory_order_relaxed);
+	atomic_store_explicit(&e->slow_start_ms, c->slow_start_ms, memory_order_relaxed);
+	atomic_store_explicit(&e->source_entries, c->source_entries, memory_order_relaxed);
 }
 
 void hf_engine_rule(struct hf_engine *e, const struct hf_rules *r)

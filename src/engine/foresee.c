@@ -24,6 +24,7 @@ static struct hf_engine_conf conf_of(struct hf_engine *e, uint32_t more)
 	c.load_factor_milli = atomic_load_explicit(&e->load_factor, memory_order_relaxed);
 	c.fallback = (enum hf_fallback)atomic_load_explicit(&e->fallback, memory_order_relaxed);
 	c.max_entries = room_of(e, more);
+	c.slow_start_ms = c.source_entries = 0;
 	return c;
 }
 
@@ -40,14 +41,16 @@ static void copy_members(struct hf_engine *e, struct hf_engine *t)
 
 	memcpy(t->kept, e->kept, (last + 1u) * sizeof e->kept[0]);
 	memcpy(t->hot, e->hot, (last + 1u) * sizeof e->hot[0]);
-	spin_lock(&e->turn_lock); /* turns are what another thread may write */
 	memcpy(t->member, e->member, (last + 1u) * sizeof e->member[0]);
-	spin_unlock(&e->turn_lock);
-	for (uint16_t id = 1; id <= last; id++)
+	for (uint16_t id = 1; id <= last; id++) {
 		t->load[id].word = load_word(e, id) & LOAD_OPEN;
+		t->load[id].turn = atomic_load_explicit(&e->load[id].turn, memory_order_relaxed);
+	}
+	t->turn = atomic_load_explicit(&e->turn, memory_order_relaxed);
+	t->draws = atomic_load_explicit(&e->draws, memory_order_relaxed);
 	t->head->last_id = last;
 	t->last_id = last;
-	t->open_weight = e->open_weight;
+	t->open_parts = e->open_parts;
 	t->limited = e->limited;
 }
 
@@ -59,6 +62,10 @@ struct hf_engine *hf_engine_twin(struct hf_engine *e, void *mem, uint32_t more, 
 	if (!t)
 		return NULL;
 	copy_members(e, t);
+	for (uint16_t id = 1; id <= last_id(t); id++) { /* what begins slowly has begun */
+		t->member[id].ramps = false;
+		ramp_set(t, id, now_ms);
+	}
 	for (uint32_t j = 0; j < e->n_slots; j++)
 		t->slot[j] = SLOT_WORD(SLOT_OWNER(slot_word(e, j)), 0);
 	t->filled = e->filled;

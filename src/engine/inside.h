@@ -2,7 +2,7 @@
  *
  * Who writes what: a shard's entries, exceptions, records and its slots' words under the shard's lock; loads by anybody, atomically;
  * members, marks and the queue of changes by the control thread alone; records under names_lock, because views read them.
- * Lock order: a shard, then names_lock or turn_lock; never two shards at once. */
+ * Lock order: a shard, then names_lock; never two shards at once. */
 #ifndef HF_ENGINE_INSIDE_H
 #define HF_ENGINE_INSIDE_H
 
@@ -31,16 +31,19 @@
 
 struct load { /* a cache line each: every start and end writes one */
 	_Atomic uint64_t word;
+	_Atomic uint64_t turn;  /* round-robin: when the server's next turn is, see balance.c */
 	_Atomic uint32_t held; /* hf_engine_hold */
-	uint8_t pad[52];
+	uint8_t pad[44];
 };
 
 struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 octets, so that a walk over the members stays in the cache */
 	_Atomic uint64_t seed;                  /* see struct rival */
 	_Atomic uint32_t weight, max_sessions;
+	_Atomic uint16_t parts; /* its weight in W and caps, in parts of WEIGHT_PARTS; 0 unless up, less than its weight says during a slow start */
 	_Atomic uint8_t state;
 	_Atomic bool gone; /* removed and off: its entries are worth nothing */
 };
+#define WEIGHT_PARTS 32 /* of a weight: fine enough for a ramp in steps of a thirtieth, and no product of place.c passes 64 bits */
 
 struct member {
 	_Atomic bool used;
@@ -49,7 +52,8 @@ struct member {
 	uint64_t until;        /* ... and the visit at which they have */
 	_Atomic uint64_t since_ms;
 	_Atomic uint32_t slots;
-	int64_t turn;          /* fallback = round-robin */
+	bool ramps;            /* in a slow start, since ... */
+	uint64_t ramp_from_ms;
 };
 
 struct shard { /* a cache line each, so that workers do not meet in neighbours */
@@ -84,24 +88,26 @@ struct hf_engine {
 	struct hf_member_record *kept;      /* by id; without a name: free */
 	struct region_head *head;
 	struct member *member;
+	struct quota *quota;
 	struct by_id *by_id;                /* what hot, load, member, up and gains point into */
 	unsigned shard_bits, n_shards;
 	uint32_t n_slots;
 	_Atomic uint32_t last_id;
 	_Atomic uint64_t *changed;          /* copy.c: one bit a range of fingerprints; NULL: nobody keeps a copy */
 	unsigned range_bits;
-	_Atomic uint32_t load_factor, fallback;
+	_Atomic uint32_t load_factor, fallback, source_entries;
 	_Atomic uint64_t on_down_ms;        /* struct hf_rules, as are the next one and, for the control thread, those below */
 	_Atomic bool drain_moves;
-	_Atomic uint32_t open_weight;       /* W: weights of servers that are up */
+	_Atomic uint32_t open_parts;        /* W: of servers that are up */
 	_Atomic uint32_t limited;           /* members with max_sessions */
 
 	uint8_t pad_sums[64];               /* written by every start and end */
 	_Atomic uint64_t sums;              /* of all shards and servers: SUM_OPEN above, entries below */
 
 	uint8_t pad_locks[64];              /* written where equals are ordered or take turns */
-	struct spin names_lock, turn_lock;
-	_Atomic uint32_t turns;
+	struct spin names_lock;
+	_Atomic uint32_t draws;             /* balance and fallback: so many were drawn, or began elsewhere among equals */
+	_Atomic uint64_t turn;              /* round-robin: the turn that came last */
 
 	uint8_t pad_control[64];            /* changes (control thread) */
 	_Atomic uint64_t drain_deadline_ms, removed_expiry_ms;
@@ -113,6 +119,8 @@ struct hf_engine {
 	struct refill *refill;              /* of methods that fill in steps; else NULL */
 	_Atomic bool changing;
 	uint32_t sweep_shard, sweep_place;
+	_Atomic uint32_t slow_start_ms;
+	unsigned n_ramps;
 };
 
 static inline uint32_t slot_of(const struct hf_engine *e, uint64_t fp)
@@ -208,6 +216,8 @@ void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place);
 /* The slot's owner becomes `owner`; its exceptions are counted anew. Takes the lock itself. */
 void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
+/* Three quarters of max_entries are in use: room goes to those who have had little. */
+bool ledger_crowded(const struct hf_engine *e);
 /* True: the entry's life is over at now_ms (one with live flows never ends so). */
 bool ledger_over(const struct hf_engine *e, const struct shard *s, const struct entry *x, uint64_t now_ms);
 /* What a former engine left in the mapping: counts loads and exceptions again, drops what names no server. */
@@ -253,16 +263,18 @@ struct place {
 	const uint16_t *avoid;
 	unsigned n_avoid;
 	bool take;              /* count an entry and its session at the server chosen (atomically, or not at all) */
+	bool by_slot;           /* whatever the table's balance */
+	bool home;              /* it will not be remembered: whoever is eligible by the slot alone, whatever the loads */
 	struct hf_trace *trace; /* what is looked at is written there, and no turn is taken; or NULL */
 };
 struct placed {
 	uint16_t server;        /* 0: no eligible one */
-	enum hf_why why;        /* HOME, SPILL or FAILOVER */
+	enum hf_why why;        /* HOME, SPILL, FAILOVER or BALANCE */
 	enum taken taken;
 };
 struct placed place_session(struct hf_engine *e, const struct place *p);
-/* Without key: by the pool's fallback; nothing is counted. */
-struct placed place_fallback(struct hf_engine *e, const struct hf_question *q);
+/* Without a key that places: by the pool's fallback; nothing is counted. */
+struct placed place_fallback(struct hf_engine *e, const struct hf_question *q, bool remembered);
 /* Sessions a server may hold before new ones spill; UINT32_MAX: no bound. */
 uint32_t place_cap(const struct hf_engine *e, uint16_t id);
 /* Whether a goes before b in a slot. */
@@ -287,6 +299,26 @@ struct hf_step *trace_step(const struct hf_engine *e, struct hf_trace *t, enum h
 void trace_amend(struct hf_trace *t, enum hf_step_kind kind, uint16_t id, enum hf_verdict v);
 /* A runner-up that goes before `best` in the slot: the first ones are kept in order, all are counted. */
 void trace_rival(struct hf_engine *e, struct hf_trace *t, uint16_t id, uint64_t cost, enum hf_verdict v);
+
+/* ---- balance.c ---- */
+
+/* A server comes among those that take turns. */
+void balance_join(struct hf_engine *e, uint16_t id);
+
+/* ---- ramp.c: a server's weight in W and caps (control thread) ---- */
+
+/* The server came up from where it had no sessions to speak of. */
+void ramp_begin(struct hf_engine *e, uint16_t id, uint64_t now_ms);
+/* After any change of state or weight, and at each tick while it ramps. */
+void ramp_set(struct hf_engine *e, uint16_t id, uint64_t now_ms);
+void ramp_tick(struct hf_engine *e, uint64_t now_ms);
+
+/* ---- quota.c: what one source may have remembered ---- */
+
+#define QUOTA_S 32 /* as long as an opening may stay without a final answer (RFC 3261 17, Timer B), and longer than a desktop's */
+size_t quota_size(void); /* octets, zeroed by who takes them */
+/* Whether the source has had its share of the last QUOTA_S seconds; if not, one more is counted. Any thread. */
+bool quota_over(struct hf_engine *e, uint64_t source, uint64_t now_ms);
 
 /* ---- change.c ---- */
 

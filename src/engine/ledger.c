@@ -85,15 +85,22 @@ static bool claim(struct hf_engine *e, int open)
 	return false;
 }
 
-/* When the table is full, the nearest entry that is over or only tentative makes room: as many places are looked at as a search may walk. */
-static bool evict(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms)
+bool ledger_crowded(const struct hf_engine *e)
 {
-	uint32_t from = entries_home(&s->t, fp), end = from + 64 < s->t.places ? from + 64 : s->t.places;
+	return SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed)) >= e->conf.max_entries - e->conf.max_entries / 4;
+}
+
+/* When the table is full, the nearest entry that is over makes room, or for a firm one the nearest tentative one: as many places are looked at as
+ * a search may walk. */
+static bool evict(struct hf_engine *e, struct shard *s, const struct entry *for_it, uint64_t now_ms)
+{
+	uint32_t from = entries_home(&s->t, for_it->fp), end = from + 64 < s->t.places ? from + 64 : s->t.places;
+	unsigned weak = for_it->flags & HF_TENTATIVE ? 0 : HF_TENTATIVE;
 
 	for (uint32_t i = from; i < end; i++) {
 		struct entry x = entry_unpack(&s->t.at[i]);
 
-		if (x.server && (x.flags & HF_TENTATIVE || ledger_over(e, s, &x, now_ms))) {
+		if (x.server && (x.flags & weak || ledger_over(e, s, &x, now_ms))) {
 			ledger_drop(e, s, i);
 			return true;
 		}
@@ -144,7 +151,7 @@ bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 	int open = taken == TAKEN_NOT ? open_part(ledger_load(e, x->server, counted(x), 1), counted(x)) : taken == TAKEN_OPEN;
 	bool room = claim(e, open);
 
-	if (!room && evict(e, s, x->fp, from->now_ms)) {
+	if (!room && evict(e, s, x, from->now_ms)) {
 		room = claim(e, open);
 		place = again(s, x->fp);
 	}

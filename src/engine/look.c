@@ -19,7 +19,7 @@ static uint32_t flows_of(struct hf_engine *e, uint64_t fp)
 
 void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms)
 {
-	struct hf_question q = {.key = {.fp = fp}};
+	struct hf_question q = {.key = {.fp = fp}, .life = HF_LIFE_START};
 	struct hf_answer a, next;
 	struct hf_trace t;
 

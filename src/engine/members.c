@@ -53,12 +53,16 @@ static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, ui
 	members_bound(e, id, r->max_sessions);
 	atomic_store_explicit(&h->weight, weight_in_force(r), memory_order_relaxed);
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
-	atomic_fetch_add_explicit(&e->open_weight, new - old, memory_order_relaxed);
 	if (is != was) {
 		atomic_store_explicit(&e->member[id].since_ms, now_ms, memory_order_relaxed);
 		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
 		open_load(e, id, is == HF_STATE_UP);
+		if (is == HF_STATE_UP && was != HF_STATE_DRAIN && e->filled) /* not at the start, where all come up at once */
+			ramp_begin(e, id, now_ms);
 	}
+	ramp_set(e, id, now_ms);
+	if (is == HF_STATE_UP && is != was)
+		balance_join(e, id);
 	redraws = old && new && old != new && e->method->redraws;
 	change_queue(e, id, new > old || redraws, new < old || redraws);
 }
@@ -128,11 +132,6 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 
 	if (fresh || other_line(&r, c))
 		forget_overrides(&r);
-	if (fresh || r.removed_ms) {
-		spin_lock(&e->turn_lock);
-		m->turn = 0;
-		spin_unlock(&e->turn_lock);
-	}
 	set_text(r.name, c->name);
 	if (c->was.n) /* else it keeps the name that it had: its old cookies may come yet */
 		set_text(r.was, c->was);

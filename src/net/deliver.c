@@ -1,6 +1,7 @@
 /* A parcel's way: an event goes into the front's step, its acts are run, the engine is asked, until nothing is asked any more.
  * This is the only place where net, front and engine meet. It knows no protocol. */
 #include "flow.h"
+#include "holdfast/hash.h"
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
 
@@ -93,13 +94,31 @@ static bool found_hold(struct parcel *p, const struct hf_ask *a)
 	return x != NULL;
 }
 
+/* Who is held to a share of the entries: an address, or a /64. Servers are not. */
+static uint64_t quota_source(const struct parcel *p)
+{
+	const struct hf_addr *a = &p->ev.source;
+	uint64_t n = 0;
+
+	memcpy(&n, a->ip, a->family == 6 ? 8 : 4);
+	return p->ev.from_servers ? 0 : n;
+}
+
+/* What the fallback spreads by: every gateway has the same number for an address. */
+static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
+{
+	bool used = a->unplaced || (!a->key.fp && !a->place);
+
+	return a->spread || !used ? a->spread : hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source));
+}
+
 static void ask(struct parcel *p, const struct hf_act *act)
 {
 	const struct hf_ask *a = &act->ask;
 	uint16_t avoid[HF_AVOID_MAX];
 	struct hf_question q = {
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
-		.flags = a->flags, .spread = a->spread, .move = a->again,
+		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
 		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .renews = a->renews, .unless_firm = a->unless_firm};
 	struct hf_answer answer = {0};
 
@@ -125,7 +144,9 @@ static void ask(struct parcel *p, const struct hf_act *act)
 	else
 		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
 	if (answer.full)
-		parcel_count(p, HF_R_NO_MEMORY);
+		parcel_count(p, HF_R_ENTRIES_FULL);
+	if (answer.over)
+		parcel_count(p, HF_R_ENTRY_QUOTA);
 	choose(p, worker_by_id(p->w, p->service->pool, answer.server), &answer);
 }
 
@@ -142,7 +163,7 @@ static void learn(struct parcel *p, const struct hf_act *act)
 	if (act->learn.server && !m && p->service)
 		return; /* a server that has left the pool: there is nothing to learn of it */
 	if (hf_engine_learn(p->pool->engine, &l, p->w->now_ms) == HF_EFULL)
-		parcel_count(p, HF_R_NO_MEMORY);
+		parcel_count(p, HF_R_ENTRIES_FULL);
 }
 
 static void evidence(struct parcel *p, const struct hf_act *act)

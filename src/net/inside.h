@@ -129,6 +129,7 @@ void roster_free(struct snap_pool *p);
 /* ---- lasting.c: found by name or made; NULL: `why` says what ---- */
 
 struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why);
+struct hf_engine_conf lasting_engine_conf(const struct hf_net *net, const struct hf_conf_pool *c);
 struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why);
 void lasting_published(struct hf_net *net, struct pool_rt *rt);
 void lasting_forget_unpublished(struct hf_net *net); /* pools of configurations that were refused */

@@ -37,11 +37,12 @@ struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_serv
 	return rt;
 }
 
-static struct hf_engine_conf engine_conf(const struct hf_net *net, const struct hf_conf_pool *c)
+struct hf_engine_conf lasting_engine_conf(const struct hf_net *net, const struct hf_conf_pool *c)
 {
 	struct hf_engine_conf e = {.mode = (enum hf_mode)c->affinity, .method = (enum hf_method)c->hash, .slot_bits = (unsigned)c->slots,
 		.load_factor_milli = (uint32_t)c->load_factor, .max_entries = (uint32_t)c->max_entries, .balance = (enum hf_balance)c->balance,
-		.fallback = (enum hf_fallback)c->fallback, .ring_points = (uint32_t)c->ring_points};
+		.fallback = (enum hf_fallback)c->fallback, .ring_points = (uint32_t)c->ring_points,
+		.slow_start_ms = (uint32_t)c->slow_start, .source_entries = (uint32_t)c->source_entries};
 
 	memcpy(e.hash_key, net->site.hash_key, 16);
 	return e;
@@ -116,7 +117,7 @@ static bool same_engine(const struct hf_engine_conf *a, const struct hf_engine_c
 
 struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why)
 {
-	struct hf_engine_conf e = engine_conf(net, c);
+	struct hf_engine_conf e = lasting_engine_conf(net, c);
 	struct pool_rt *rt, **list;
 
 	for (unsigned i = 0; i < net->n_pools; i++)

@@ -132,8 +132,9 @@ out:
 static void enact(struct hf_net *net, struct snap_pool *p)
 {
 	const struct hf_conf_pool *c = p->conf;
+	struct hf_engine_conf tuned = lasting_engine_conf(net, c);
 
-	hf_engine_tune(p->rt->engine, (uint32_t)c->load_factor, (enum hf_fallback)c->fallback);
+	hf_engine_tune(p->rt->engine, &tuned);
 	hf_engine_rule(p->rt->engine, &(struct hf_rules){c->on_down, c->drain_bound == HF_CONF_DRAIN_MOVES, c->drain_deadline, c->removed_expiry});
 	hf_engine_enact(p->rt->engine, p->plan, c->n_servers, p->plan_ids, net->now_ms);
 	p->enacted = true;

@@ -141,6 +141,15 @@ static void test_warnings(void **state)
 	accepts(GOOD_SERVICE GOOD_POOL "affinity = hash\nload-factor = 1.5\n");
 	assert_true(has(false, 8, "load-factor: with affinity = hash"));
 	assert_int_equal(conf->pools[0].load_factor, 1500);
+	accepts(GOOD_SERVICE GOOD_POOL "load-factor = off\nslow-start = 1m\n");
+	assert_true(has(false, 8, "slow-start: it raises a server's load-factor bound, and load-factor is off"));
+	assert_int_equal(conf->pools[0].slow_start, 60000);
+	accepts(GOOD_SERVICE GOOD_POOL "affinity = table\nbalance = round-robin\nslow-start = 1m\nload-factor = off\nmax-entries = 3\n");
+	assert_true(found.n == 1 && conf->pools[0].balance == 2 && conf->pools[0].source_entries == 1);
+	accepts(GOOD_SERVICE GOOD_POOL "max-entries-source = off\n");
+	assert_int_equal(conf->pools[0].source_entries, 0);
+	accepts(GOOD_SERVICE GOOD_POOL "max-entries-source = 77\n");
+	assert_int_equal(conf->pools[0].source_entries, 77);
 	accepts(GOOD_SERVICE GOOD_POOL "probe-interval = 500ms\n");
 	assert_true(has(false, 5, "probe-timeout is longer than probe-interval"));
 	accepts(GOOD_SERVICE GOOD_POOL "[pool spare]\nserver = a 192.0.2.1:4\nlinger = 5s\nprobe = sound\n");

@@ -116,9 +116,15 @@ static void test_lines_refused(void **state)
 		{GOOD_SERVICE "moon = half\n" GOOD_POOL, 5, "moon = half: full | new"},
 		{GOOD_SERVICE GOOD_POOL "linger = 4s\n", 7, "linger: no option of this section; it belongs into [pool NAME] of protocol reef"},
 		{GOOD_SERVICE GOOD_POOL "slots = 15\n", 7, "slots = 15: 16..20"},
+		{GOOD_SERVICE GOOD_POOL "slots = 12\n", 7, "slots = 12: 16..20"},
+		{GOOD_SERVICE GOOD_POOL "ring-points = 0\n", 7, "ring-points = 0: 1..1024"},
 		{GOOD_SERVICE GOOD_POOL "hash = maglef\n", 7, "did you mean maglev?"},
 		{GOOD_SERVICE GOOD_POOL "ring-points = 1025\n", 7, "ring-points = 1025: 1..1024"},
-		{GOOD_SERVICE GOOD_POOL "balance = random\n", 7, "balance = random: not built yet; hash"},
+		{GOOD_SERVICE GOOD_POOL "balance = random\n", 7, "balance: with affinity = auto the hash places; affinity = table remembers what another balance chose"},
+		{GOOD_SERVICE GOOD_POOL "balance = fair\n", 7, "balance = fair: hash | least-sessions | round-robin | random"},
+		{GOOD_SERVICE GOOD_POOL "slow-start = 999ms\n", 7, "slow-start = 999ms: off | 1s..1d"},
+		{GOOD_SERVICE GOOD_POOL "slow-start = 60\n", 7, "slow-start = 60: a time needs its unit"},
+		{GOOD_SERVICE GOOD_POOL "max-entries-source = 0\n", 7, "max-entries-source = 0: auto | off | 1..268435456"},
 		{GOOD_SERVICE GOOD_POOL "load-factor = 0.9\n", 7, "load-factor = 0.9: off | 1.0..10.0"},
 		{GOOD_SERVICE GOOD_POOL "affinity = tabel\n", 7, "did you mean table?"},
 		{GOOD_SERVICE GOOD_POOL "probe = confirm\n", 7, "probe = confirm: none | connect | sound"},
@@ -155,6 +161,7 @@ static void test_defaults(void **state)
 	p = &conf->pools[0];
 	c = conf->services[0].front_conf;
 	assert_true(p->front == &tide && p->affinity == 0 && p->load_factor == 1500 && p->probe == HF_CONF_PROBE_FRONT && p->slots == 16 && p->max_entries == 1048576);
+	assert_true(p->source_entries == 262144 && p->slow_start == 0 && p->balance == 0);
 	assert_true(p->probe_interval == 10000 && p->probe_timeout == 1000 && p->probe_rise == 2 && p->probe_fall == 3 && p->dial_timeout == 10000);
 	assert_true(p->on_down == 0 && p->drain_bound == HF_CONF_DRAIN_MOVES && p->drain_deadline == 0 && p->removed_expiry == 86400000);
 	assert_true(p->servers[0].transport == HF_UDP && p->servers[0].addr.port == 7000 && p->servers[0].weight == 100 && !p->servers[0].was[0]);

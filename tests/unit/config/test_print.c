@@ -48,7 +48,7 @@ static void test_what_a_row_says(void **state)
 	assert_non_null(strstr(printed, "\n#load-factor = 1.5\n"));
 	assert_non_null(strstr(printed, "\n#load-factor = 1.25\n"));
 	assert_non_null(strstr(printed, "\nprotocol = reef\n"));
-	assert_null(strstr(printed, "least-sessions | round-robin | random"));
+	assert_non_null(strstr(printed, "(hash | least-sessions | round-robin | random)"));
 }
 
 int main(void)

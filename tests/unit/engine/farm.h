@@ -44,6 +44,13 @@ __attribute__((unused)) static uint64_t farm_fp(uint64_t n) /* spreads like a fi
 
 __attribute__((unused)) static bool farm_full(void) { return getenv("HOLDFAST_FULL") && getenv("HOLDFAST_FULL")[0] == '1'; }
 
+__attribute__((unused)) static void farm_tune(struct farm *f, uint32_t factor_milli, enum hf_fallback fallback)
+{
+	f->conf.load_factor_milli = factor_milli;
+	f->conf.fallback = fallback;
+	hf_engine_tune(f->e, &f->conf);
+}
+
 __attribute__((unused)) static enum hf_err farm_apply(struct farm *f, uint64_t now)
 {
 	static struct hf_member_conf c[1200];
@@ -62,12 +69,14 @@ __attribute__((unused)) static void farm_name(struct farm *f, unsigned i, uint32
 	f->m[i].at = 0;
 }
 
-/* An engine without members yet. */
-__attribute__((unused)) static struct farm *farm_bare(enum hf_method method, enum hf_mode mode, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+/* An engine without members yet; what `c` leaves out is as usual. */
+__attribute__((unused)) static struct farm *farm_with(struct hf_engine_conf c, uint64_t now)
 {
 	struct farm *f = calloc(1, sizeof *f);
 
-	f->conf = (struct hf_engine_conf){.mode = mode, .method = method, .slot_bits = 16, .load_factor_milli = factor_milli, .max_entries = max_entries, .ring_points = 256};
+	f->conf = c;
+	f->conf.slot_bits = c.slot_bits ? c.slot_bits : 16;
+	f->conf.ring_points = c.ring_points ? c.ring_points : 256;
 	memcpy(f->conf.hash_key, farm_key, 16);
 	f->need = hf_engine_need(&f->conf);
 	f->mem = calloc(1, f->need);
@@ -76,21 +85,29 @@ __attribute__((unused)) static struct farm *farm_bare(enum hf_method method, enu
 	return f;
 }
 
+__attribute__((unused)) static struct farm *farm_bare(enum hf_method method, enum hf_mode mode, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+{
+	return farm_with((struct hf_engine_conf){.mode = mode, .method = method, .load_factor_milli = factor_milli, .max_entries = max_entries}, now);
+}
+
 __attribute__((unused)) static struct farm *farm_empty(enum hf_mode mode, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
 {
 	return farm_bare(HF_METHOD_CARP, mode, factor_milli, max_entries, now);
 }
 
-/* n servers s1.. of weight 100. */
-__attribute__((unused)) static struct farm *farm_of(enum hf_method method, enum hf_mode mode, unsigned n, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+/* n servers s1.. of weight 100 come. */
+__attribute__((unused)) static struct farm *farm_fill(struct farm *f, unsigned n, uint64_t now)
 {
-	struct farm *f = farm_bare(method, mode, factor_milli, max_entries, now);
-
 	f->n = n;
 	for (unsigned i = 0; i < n; i++)
 		farm_name(f, i, 100);
 	assert_int_equal(farm_apply(f, now), HF_OK);
 	return f;
+}
+
+__attribute__((unused)) static struct farm *farm_of(enum hf_method method, enum hf_mode mode, unsigned n, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
+{
+	return farm_fill(farm_bare(method, mode, factor_milli, max_entries, now), n, now);
 }
 
 __attribute__((unused)) static struct farm *farm_new(enum hf_mode mode, unsigned n, uint32_t factor_milli, uint32_t max_entries, uint64_t now)
@@ -183,11 +200,11 @@ __attribute__((unused)) static void farm_check(struct farm *f)
 		assert_int_equal(LOAD_ENTRIES(load_word(e, id)), held[id]);
 		if (state_of(e, id) == HF_STATE_UP) {
 			m += counted[id];
-			w += e->hot[id].weight;
+			w += e->hot[id].parts;
 		}
 	}
 	assert_int_equal(SUM_OPEN(e->sums), m);
-	assert_int_equal(e->open_weight, w);
+	assert_int_equal(e->open_parts, w);
 	assert_int_equal(farm_counts(f).exceptions, exceptions);
 	assert_int_equal(farm_counts(f).entries, entries);
 	free(per_slot);

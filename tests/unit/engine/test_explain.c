@@ -205,8 +205,8 @@ static void no_turn_is_taken(void **state)
 
 		f->m[1].weight = twin->m[1].weight = 40; /* equals would gain alike */
 		assert_true(farm_apply(f, T0) == HF_OK && farm_apply(twin, T0) == HF_OK);
-		hf_engine_tune(f->e, 1500, each[i]);
-		hf_engine_tune(twin->e, 1500, each[i]);
+		farm_tune(f, 1500, each[i]);
+		farm_tune(twin, 1500, each[i]);
 		for (unsigned n = 0; n < 9; n++) {
 			q.spread = n;
 			for (unsigned again = 0; again <= n % 3; again++)

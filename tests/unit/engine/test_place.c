@@ -79,7 +79,7 @@ static void bounded_load(void **state)
 		farm_settle(f, T0);
 		for (unsigned c = 0; c < 6; c++)
 			for (enum keys k = UNIFORM; k < KEYS; k++) {
-				hf_engine_tune(f->e, factors[c], HF_FALLBACK_LEAST);
+				farm_tune(f, factors[c], HF_FALLBACK_LEAST);
 				run(f, k, factors[c], farm_full() ? 1000000 : sizes[i] < 1000 ? 3000 : 1500, LIVE);
 			}
 		farm_free(f);
@@ -98,7 +98,7 @@ static void overflow_is_rare(void **state)
 	for (uint32_t factor = 1500; factor >= 1250; factor -= 250) {
 		unsigned spilled = 0, fresh = 0;
 
-		hf_engine_tune(f->e, factor, HF_FALLBACK_LEAST);
+		farm_tune(f, factor, HF_FALLBACK_LEAST);
 		for (unsigned i = 0; i < steps; i++) {
 			unsigned at = i % 1000;
 
@@ -212,7 +212,7 @@ static void whys(void **state)
 	second = a.server;
 	assert_true(second != home && a.why == HF_WHY_SPILL);
 	assert_int_equal(farm_counts(f).exceptions, 1);
-	hf_engine_tune(f->e, 0, HF_FALLBACK_LEAST);
+	farm_tune(f, 0, HF_FALLBACK_LEAST);
 	hf_engine_mark(f->e, home, HF_MARK_DOWN, true, T0);
 	a = farm_ask(f, 3, HF_LIFE_START, 100, HF_COUNTED, T0);
 	assert_true(a.server == second && a.why == HF_WHY_FAILOVER); /* the same order of runners-up */
@@ -245,7 +245,7 @@ static void fallbacks(void **state)
 	struct hf_answer a, b;
 
 	(void)state;
-	hf_engine_tune(f->e, 1500, HF_FALLBACK_ROUND_ROBIN);
+	farm_tune(f, 1500, HF_FALLBACK_ROUND_ROBIN);
 	for (unsigned i = 0; i < 9; i++) {
 		a = farm_ask(f, 0, HF_LIFE_START, 100, HF_COUNTED, T0);
 		assert_int_equal(a.why, HF_WHY_FALLBACK);
@@ -267,7 +267,7 @@ static void fallbacks(void **state)
 	hf_engine_weigh(f->e, 1, 100, T0);
 	hf_engine_weigh(f->e, 2, 100, T0);
 	hf_engine_weigh(f->e, 3, 200, T0);
-	hf_engine_tune(f->e, 1500, HF_FALLBACK_LEAST);
+	farm_tune(f, 1500, HF_FALLBACK_LEAST);
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(farm_learn(f, i + 1, i < 2 ? 1 : 3, HF_LIFE_START, 100, HF_COUNTED, T0), HF_OK);
 	assert_int_equal(farm_ask(f, 0, HF_LIFE_NONE, 0, 0, T0).server, 2);
@@ -277,7 +277,7 @@ static void fallbacks(void **state)
 	for (unsigned i = 0; i < 30; i++)
 		got[farm_ask(f, 0, HF_LIFE_NONE, 0, 0, T0).server]++;
 	assert_true(got[1] == 10 && got[2] == 10 && got[3] == 10);
-	hf_engine_tune(f->e, 0, HF_FALLBACK_SOURCE);
+	farm_tune(f, 0, HF_FALLBACK_SOURCE);
 	farm_settle(f, T0);
 	hf_engine_choose(f->e, &q, &a, T0);
 	hf_engine_choose(f->e, &q, &b, T0);

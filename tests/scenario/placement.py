@@ -1,0 +1,69 @@
+"""Where new sessions go: a table's balances by their rules and within bounds, a server that came up by its slow start, and a full table or a greedy
+source by the hash. Without balance in the engine's conf, the ramp at a tick, or the answer by the hash alone, it fails."""
+from scenario import check, equal, until
+
+
+def balances(s, hosts):
+    for balance, spread in (("round-robin", {"ts1": 10, "ts2": 20, "ts3": 10}), ("least-sessions", {"ts1": 10, "ts2": 20, "ts3": 10}), ("random", None)):
+        lines = [hosts[0], (hosts[1], "weight=200"), hosts[2]]
+        g = s.gateway(s.ini_gateway(f"gw-{balance}") + s.ini_rdp(lines, f"probe = none\nbalance = {balance}\nload-factor = off"), name=f"gw-{balance}")
+        d = s.desktops(g, name=f"desktops-{balance}")
+        got = d.ask("many 40")
+        equal((got.get("confirm"), got["split"]), (40, 0), f"{balance}: {got}")
+        seen = {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
+        if spread:
+            equal(seen, spread, balance)
+        check(all(n > 0 for n in seen.values()), balance, seen)
+        equal(g.where("user:nobody-yet", "farm")["why"], "balance", f"{balance}: why")
+        told = g.ctl("explain", "user:nobody-yet", "--pool", "farm")
+        check("balance" in str(told["stories"][0]["steps"]), f"{balance}: explained", told)
+        got = d.ask("many 40")
+        equal((got.get("confirm"), got["split"], {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}), (40, 0, seen), f"{balance}: everybody comes back")
+        d.ask("close")
+        d.end()
+        g.stop()
+
+
+def slow_start(s, hosts):
+    probe = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 150ms\nprobe-fall = 1\nprobe-rise = 1"
+    g = s.gateway(s.ini_gateway("gw-slow") + s.ini_rdp(hosts, f"{probe}\nload-factor = 1\nslow-start = 15s"), name="gw-slow")
+    for h in hosts:
+        g.wait_state(h.label, "up")
+    d = s.desktops(g, name="desktops-slow")
+    equal(d.ask("many 99").get("confirm"), 99, "users")
+    hosts[0].ask("set mode=down")
+    g.wait_state("ts1", "down")
+    equal(g.server("ts1")["cap"], 0, "its cap while it is down")
+    hosts[0].ask("set mode=up")
+    g.wait_state("ts1", "up")
+    slots = g.server("ts1")["slots"]
+    first = g.server("ts1")["cap"]
+    check(5 <= first <= 20, "a tenth of a share, and what came since:", first)          # 100 * 0.1 / 2.1 = 4.8 at once
+    until("half of the ramp", lambda: g.server("ts1")["cap"] >= 20, 20)
+    until("its whole share", lambda: g.server("ts1")["cap"] == 34, 30)
+    check(slots > 0, "its slots were its own from the start:", slots)
+    d.end()
+    g.stop()
+
+
+def full(s):
+    a, b = s.sip_server("pbx1"), s.sip_server("pbx2")
+    for name, pool, reason in (("gw-full", "max-entries = 40\nmax-entries-source = off", "entries-full"), ("gw-quota", "max-entries = 40\nmax-entries-source = 5", "entry-quota")):
+        g = s.gateway(s.ini_gateway(name) + s.ini_sip([a, b], f"probe = none\nload-factor = 1\n{pool}"), name=name)
+        phones = s.phones(g, name=f"phones-{name}")
+        s.all_home(phones.ask("call 200"), f"{reason}: calls")
+        s.all_home(phones.ask("ask all"), f"{reason}: what follows")
+        check(g.drops().get(reason, 0) >= 50, reason, g.drops())
+        pools = g.status()["pools"]
+        check(pools[0]["entries"] <= 40, "entries:", pools)
+        s.all_home(phones.ask("bye all"), f"{reason}: hanging up")
+        phones.end()
+        g.stop()
+
+
+def run(s):
+    hosts = [s.rdp_host(f"ts{i}") for i in (1, 2, 3)]
+    balances(s, hosts)
+    slow_start(s, hosts)
+    full(s)
+    s.no_strangers()
