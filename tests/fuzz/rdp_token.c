@@ -91,7 +91,7 @@ static const struct rdp_chain chains[4] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct hf_addr v4 = {.family = 4, .ip = {192, 0, 2, 51}}, v6 = {.family = 6, .ip = {0x20, 1, 0x0d, 0xb8, [15] = 0x51}};
+	static const struct hf_addr v4 = {.family = 4, .port = 40000, .ip = {192, 0, 2, 51}}, v6 = {.family = 6, .port = 40001, .ip = {0x20, 1, 0x0d, 0xb8, [15] = 0x51}};
 	const struct hf_addr *source = size && data[0] & 2 ? &v6 : &v4;
 	struct hf_bytes text = hf_bytes_of(data + 1, size ? size - 1 : 0);
 	struct hf_key key;
