@@ -223,11 +223,33 @@ static void no_turn_is_taken(void **state)
 	}
 }
 
+/* A server of weight 0, listed so or while it still owns its slots, is passed over and costs the most. Where its cost is a division by its weight, the
+ * process ends here. */
+static void weightless(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 4, 1000, 1000, T0);
+	struct hf_answer a;
+
+	(void)state;
+	f->m[1].weight = 0;
+	assert_int_equal(farm_apply(f, T0), HF_OK); /* and no tick yet */
+	for (unsigned i = 0; i < 400; i++) {
+		struct hf_question q = {.key = {.fp = farm_fp(i)}};
+		struct hf_trace t = explain(f, &q, &a, T0);
+
+		assert_int_not_equal(a.server, f->id[1]);
+		for (unsigned k = 0; k < t.n; k++)
+			if (t.step[k].server == f->id[1])
+				assert_true(t.step[k].verdict == HF_VERDICT_STATE && t.step[k].cost == UINT64_MAX);
+	}
+	farm_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_as_choose), cmocka_unit_test(each_is_passed_over_for_its_reason), cmocka_unit_test(many_are_counted),
-		cmocka_unit_test(an_entry_is_told), cmocka_unit_test(no_turn_is_taken),
+		cmocka_unit_test(an_entry_is_told), cmocka_unit_test(no_turn_is_taken), cmocka_unit_test(weightless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
