@@ -132,6 +132,22 @@ def no_key(s):
     g.stop()
 
 
+def failing_over(s):
+    """a registrar that falls silent, before any probe knows: who renews is registered elsewhere after try-timeout, and is called there"""
+    servers = [s.sip_server(f"h{n}") for n in range(3)]
+    g = s.gateway(s.ini_gateway("over") + s.ini_sip(servers, "probe = none", "key = user\nfailover = yes\ntry-timeout = 500ms"), name="over")
+    p = Phone(g.at())
+    home = {u: p.register(u) for u in USERS[:12]}
+    dead = home["user0"]
+    next(x for x in servers if x.label == dead).ask("set all=silent")
+    for u in (u for u in home if home[u] == dead):
+        new = p.register(u)
+        check(new != dead, f"{u} renews at {dead}, which is silent")
+        equal(g.where(f"user:{u}")["server"], new, f"where {u}")
+        equal(p.ask("INVITE", f"{u}@lab.example"), new, f"a call to {u} of a silent server")
+    g.stop()
+
+
 class Connection:
     """a phone behind a NAT: reached by the connection that it opened, and by nothing else"""
     def __init__(self, at):
@@ -216,4 +232,5 @@ def run(s):
     users(s)
     chain(s)
     no_key(s)
+    failing_over(s)
     b84_newest_flow(s)
