@@ -37,8 +37,9 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	}
 	if (k->by_id && !q->refs[0].fp && !again)
 		q->refs[0] = k->correlation;
-	if (k->by_token || k->by_id || !k->main.fp)
-		return; /* whose entry it is shows only in the answer */
+	f->named = k->by_token || k->by_id;
+	if (f->named || !k->main.fp)
+		return;
 	f->counted = true;
 	f->asked_fp = k->main.fp;
 	q->life = f->entry_fp ? HF_LIFE_START : HF_LIFE_OPEN; /* one live flow, however often it asks */
@@ -113,7 +114,6 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 {
 	struct rdp_flow *f = ctx->flow;
 	struct hf_act *a;
-	struct rdp_keys k;
 
 	if (!ev->chosen->server) {
 		if (ev->chosen->known && !f->entry_fp) {
@@ -132,8 +132,10 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 	f->bound = belongs(ev->chosen->why);
 	f->moved |= ev->chosen->left;
 	f->hold_until_ms = ctx->now_ms + ev->chosen->hold_ms;
-	keys_again(ctx, ev, &k);
-	if (k.by_token || k.by_id) {
+	if (f->named) {
+		struct rdp_keys k;
+
+		keys_again(ctx, ev, &k);
 		remember_named(&k, ev->chosen, f, acts);
 	} else {
 		f->found |= ev->chosen->known && !f->entry_fp;

@@ -24,6 +24,7 @@ struct rdp_flow {
 	bool moved;     /* it was bound and had to leave */
 	bool counted;   /* its entry is */
 	bool by_user, confirmed;
+	bool named;     /* a token or a connection's id came before its key: whose entry it is shows in the answer */
 	bool brief;     /* its entry's key is a connection's id, which is of no use once that is over */
 };
 _Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");

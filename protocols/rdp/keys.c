@@ -138,13 +138,19 @@ static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const str
 	}
 }
 
+struct hf_key rdp_source_key(const struct hf_ctx *ctx, const struct hf_event *ev)
+{
+	const struct rdp_conf *conf = ctx->conf;
+
+	return rdp_chain_has(&conf->key, RDP_BY_SOURCE) ? key_of_addr(ctx, RDP_BY_SOURCE, &ev->source) : (struct hf_key){0};
+}
+
 void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k)
 {
 	const struct rdp_conf *conf = ctx->conf;
 
 	memset(k, 0, sizeof *k);
-	if (rdp_chain_has(&conf->key, RDP_BY_SOURCE))
-		k->source = key_of_addr(ctx, RDP_BY_SOURCE, &ev->source);
+	k->source = rdp_source_key(ctx, ev);
 	if (rdp_chain_has(&conf->key, RDP_BY_CORRELATION))
 		k->correlation = key_of_id(ctx, r->correlation);
 	for (unsigned i = 0; i < conf->key.n && !k->main.fp; i++)

@@ -21,6 +21,8 @@ struct rdp_keys {
 	unsigned facts[2];     /* reasons to be counted, 0 = none */
 };
 
+/* The source's, if the chain uses it; else fp 0. */
+struct hf_key rdp_source_key(const struct hf_ctx *ctx, const struct hf_event *ev);
 void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k);
 
 /* hf_front.key_read */

@@ -20,17 +20,16 @@ static void relay(struct rdp_flow *f, uint32_t mark, struct hf_acts *acts)
 static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
-	struct x224_request none = {0};
-	struct rdp_keys k;
+	struct hf_key source;
 	struct hf_act *a;
 
 	if (!f->by_user || !f->entry_fp)
 		return;
-	rdp_keys_of(ctx, &none, ev, &k);
-	if (!k.source.fp)
+	source = rdp_source_key(ctx, ev);
+	if (!source.fp)
 		return;
-	f->alias_fp = k.source.fp;
-	a = flow_learn(acts, k.source, HF_LIFE_OPEN, f);
+	f->alias_fp = source.fp;
+	a = flow_learn(acts, source, HF_LIFE_OPEN, f);
 	a->learn.server = f->server;
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;

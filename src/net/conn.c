@@ -51,11 +51,12 @@ void conn_watch(struct flow *f)
 enum hf_err conn_drain(struct side *s)
 {
 	while (buf_len(&s->out)) {
-		ssize_t n = send(s->fd, s->out.p + s->out.at, buf_len(&s->out), MSG_NOSIGNAL);
+		struct hf_bytes rest = buf_view(&s->out);
+		ssize_t n = send(s->fd, rest.p, rest.n, MSG_NOSIGNAL);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? HF_OK : HF_ECLOSED;
-		s->out.at += (size_t)n;
+		buf_took(&s->out, (size_t)n);
 	}
 	buf_free(&s->out);
 	return HF_OK;
@@ -168,8 +169,8 @@ void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32
 		conn_close_later(f, HF_R_BAD_STEP);
 		return;
 	}
-	c->in.at += (uint32_t)client_used;
-	s->in.at += (uint32_t)server_used;
+	buf_took(&c->in, client_used);
+	buf_took(&s->in, server_used);
 	f->mark = mark;
 	pump_start(f);
 }
@@ -216,7 +217,7 @@ bool conn_gather(struct flow *f, struct side *s)
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
 		s->eof = n == 0;
-		if (!buf_add(&s->in, f->w->reader, (size_t)n, max))
+		if (n && !buf_add(&s->in, f->w->reader, (size_t)n, max))
 			return false;
 		s->octets += (uint64_t)n;
 		if ((size_t)n < want)
@@ -265,7 +266,7 @@ static void opening(struct flow *f, enum hf_side side)
 	ev.eof = s->eof;
 	/* the client's surplus waits for RELAY; that it gives up concerns a front that holds it */
 	asked = side == HF_SERVER || f->phase == PHASE_OPENING || (f->phase == PHASE_WAITING && s->eof);
-	if (!asked || (!s->eof && buf_len(&s->in) < s->need)) {
+	if (!asked || (!s->eof && (!buf_len(&s->in) || buf_len(&s->in) < s->need))) { /* it may be looked at before anything has come */
 		conn_watch(f);
 		return;
 	}
@@ -281,11 +282,6 @@ static void side_ready(struct flow *f, enum hf_side side, unsigned what)
 {
 	struct side *s = &f->side[side];
 
-	f->w->now_ms = hf_clock_ms();
-	if (f->phase == PHASE_RELAY) {
-		pump_ready(f, side, what);
-		return;
-	}
 	if (what & HF_WRITE && conn_drain(s) != HF_OK) {
 		conn_close(f, f->end ? f->end : side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
 		return;
@@ -305,6 +301,10 @@ void conn_client_ready(void *arg, unsigned what)
 	struct flow *f = arg;
 	struct worker *w = f->w;
 
+	if (f->phase == PHASE_RELAY) {
+		pump_ready(f, HF_CLIENT, what);
+		return;
+	}
 	w->now_ms = hf_clock_ms();
 	if (f->phase == PHASE_MESSAGES)
 		stream_ready(f, what);
@@ -320,12 +320,15 @@ void conn_server_ready(void *arg, unsigned what)
 {
 	struct flow *f = arg;
 
-	if (f->phase == PHASE_DIALING) {
-		f->w->now_ms = hf_clock_ms();
-		dial_done(f);
-	} else {
-		side_ready(f, HF_SERVER, what);
+	if (f->phase == PHASE_RELAY) {
+		pump_ready(f, HF_SERVER, what);
+		return;
 	}
+	f->w->now_ms = hf_clock_ms();
+	if (f->phase == PHASE_DIALING)
+		dial_done(f);
+	else
+		side_ready(f, HF_SERVER, what);
 }
 
 void conn_expired(void *arg)

@@ -89,9 +89,9 @@ static uint32_t take_slot(struct flows *fs)
 	return fs->n++;
 }
 
-struct flow *flow_new(struct worker *w)
+struct flow *flow_new(struct worker *w, bool framed)
 {
-	struct flow *f = calloc(1, sizeof *f);
+	struct flow *f = calloc(1, sizeof *f + (framed ? sizeof *f->stream : 0));
 	uint32_t i = f ? take_slot(w->flows) : NO_SLOT;
 
 	if (i == NO_SLOT) {
@@ -99,6 +99,7 @@ struct flow *flow_new(struct worker *w)
 		return NULL;
 	}
 	f->w = w;
+	f->stream = framed ? (struct stream *)(f + 1) : NULL;
 	f->slot = i;
 	f->generation = ++w->flows->generation[i];
 	f->side[HF_CLIENT].fd = f->side[HF_SERVER].fd = -1;
@@ -143,25 +144,28 @@ struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation)
 
 bool buf_room(struct buf *b, size_t n, size_t max)
 {
-	size_t cap = b->cap ? b->cap : 64;
-	uint8_t *p;
+	struct block *k = b->b;
+	size_t have = buf_len(b), cap = k ? k->cap : 64;
 
-	if (n > max || buf_len(b) > max - n)
+	if (n > max || have > max - n)
 		return false;
-	if (b->at && b->at + buf_len(b) + n > b->cap) {
-		memmove(b->p, b->p + b->at, buf_len(b));
-		b->n -= b->at;
-		b->at = 0;
+	if (k && k->at && k->n + n > k->cap) {
+		memmove(k->p, k->p + k->at, have);
+		k->n = (uint32_t)have;
+		k->at = 0;
 	}
-	if (b->n + n <= b->cap)
+	if (k && k->n + n <= k->cap)
 		return true;
-	while (cap < b->n + n)
+	while (cap < have + n) /* what was dealt with has just gone */
 		cap *= 2;
-	p = realloc(b->p, cap);
-	if (!p)
+	k = realloc(k, sizeof *k + cap);
+	if (!k)
 		return false;
-	b->p = p;
-	b->cap = (uint32_t)cap;
+	if (!b->b)
+		*k = (struct block){0};
+	k->p = (uint8_t *)(k + 1);
+	k->cap = (uint32_t)cap;
+	b->b = k;
 	return true;
 }
 
@@ -170,13 +174,13 @@ bool buf_add(struct buf *b, const void *p, size_t n, size_t max)
 	if (!buf_room(b, n, max))
 		return false;
 	if (n)
-		memcpy(b->p + b->n, p, n);
-	b->n += (uint32_t)n;
+		memcpy(b->b->p + b->b->n, p, n);
+	b->b->n += (uint32_t)n;
 	return true;
 }
 
 void buf_free(struct buf *b)
 {
-	free(b->p);
-	*b = (struct buf){0};
+	free(b->b);
+	b->b = NULL;
 }

@@ -20,10 +20,7 @@ enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSW
 #define TRIED_MAX 16           /* servers a flow may try; then it is refused */
 #define OUT_MAX (256u * 1024) /* octets waiting for one side before its other side is not read any more */
 
-struct buf { /* octets from `at` to `n` are there */
-	uint8_t *p;
-	uint32_t at, n, cap;
-};
+struct buf { struct block *b; }; /* NULL: empty. Most are, most of the time */
 
 /* Octets on their way inside the system. */
 struct pipe {
@@ -33,12 +30,11 @@ struct pipe {
 };
 
 struct side { /* what a relayed octet needs stands together */
-	struct buf in;         /* not dealt with yet, before RELAY */
-	uint32_t need;         /* the front wants at least so many */
 	int fd;                /* -1: none */
+	uint32_t need;         /* the front wants at least so many */
+	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
 	bool eof, shut;        /* it has closed / FIN was sent to it */
 	uint8_t bulk;          /* RELAY: more comes from it than a copy is good for, until so many small reads (pump.c) */
-	struct buf out;        /* not yet taken by the system */
 	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
 	uint64_t octets;       /* received from this side */
 	struct hf_watch watch;
@@ -84,16 +80,16 @@ struct flow {
 	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
 	struct hf_addr source, local;
 	union {
-		uint16_t tried[TRIED_MAX];                 /* before RELAY: servers */
-		uint64_t mark_from[2];                     /* RELAY: octets of each side at its start */
-		struct stream stream;                      /* framed fronts */
+		uint16_t tried[TRIED_MAX]; /* before RELAY: servers */
+		uint64_t mark_from[2];     /* RELAY: octets of each side at its start */
 	};
+	struct stream *stream; /* framed fronts: part of the same piece */
 	_Alignas(8) uint8_t state[HF_FLOW_STATE];
 	struct side side[2];   /* HF_CLIENT, HF_SERVER */
 };
 
 /* flow.c: the table, buffers */
-struct flow *flow_new(struct worker *w);
+struct flow *flow_new(struct worker *w, bool framed);
 void flow_free(struct flow *f);
 /* From now on the flow is at this server of the pool (NULL: none), whose id is not given anew meanwhile. */
 void flow_at(struct flow *f, struct pool_rt *pool, const struct snap_member *m);
@@ -101,8 +97,13 @@ struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation);
 bool buf_add(struct buf *b, const void *p, size_t n, size_t max) HF_MUST_USE;
 bool buf_room(struct buf *b, size_t n, size_t max) HF_MUST_USE;
 void buf_free(struct buf *b);
-static inline size_t buf_len(const struct buf *b) { return b->n - b->at; }
-static inline struct hf_bytes buf_view(const struct buf *b) { return hf_bytes_of(b->p ? b->p + b->at : NULL, buf_len(b)); }
+static inline size_t buf_len(const struct buf *b) { return b->b ? b->b->n - b->b->at : 0; }
+static inline struct hf_bytes buf_view(const struct buf *b) { return b->b ? hf_bytes_of(b->b->p + b->b->at, buf_len(b)) : HF_NONE; }
+static inline void buf_took(struct buf *b, size_t n)
+{
+	if (n)
+		b->b->at += (uint32_t)n;
+}
 
 /* accept.c */
 enum hf_err accept_proxy(struct flow *f, unsigned *reason) HF_MUST_USE; /* the header. HF_OK: it has been read; HF_ENOENT: more octets are needed; else the flow is to end */

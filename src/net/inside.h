@@ -197,6 +197,11 @@ struct listening { /* a listener that this worker watches */
 
 #define ANSWER_PLACES 1024
 
+struct block { /* a buffer's octets (flow.h): those from `at` to `n` are there */
+	uint8_t *p;
+	uint32_t at, n, cap;
+};
+
 struct worker {
 	struct hf_net *net;
 	unsigned index;
@@ -217,6 +222,7 @@ struct worker {
 	struct answers { uint64_t second; uint64_t n; } answers[ANSWER_PLACES]; /* our own to datagrams, by source */
 	uint8_t *scratch;        /* LETTER_MAX octets: composed messages, relay copies */
 	uint8_t *reader;         /* LETTER_MAX octets: what a connection brought this turn */
+	struct block reading;    /* ... as its buffer */
 	uint8_t *letter;         /* LETTER_MAX octets: the letter that is being read, while its answer is composed */
 	uint64_t now_ms;
 	struct udp *udp;

@@ -26,8 +26,8 @@ static struct flow **bucket_of(struct links *l, uint16_t service, const struct h
 
 static struct flow *find(struct worker *w, uint16_t service, const struct hf_addr *to, enum hf_transport t, unsigned index)
 {
-	for (struct flow *f = *bucket_of(w->links, service, to, index); f; f = f->stream.next_link)
-		if (f->service == service && f->stream.index == index && f->transport == t && hf_addr_eq(&f->source, to) && !f->end && !f->side[HF_CLIENT].eof)
+	for (struct flow *f = *bucket_of(w->links, service, to, index); f; f = f->stream->next_link)
+		if (f->service == service && f->stream->index == index && f->transport == t && hf_addr_eq(&f->source, to) && !f->end && !f->side[HF_CLIENT].eof)
 			return f;
 	return NULL;
 }
@@ -36,13 +36,13 @@ void link_forget(struct flow *f)
 {
 	struct flow **at;
 
-	if (!f->stream.link)
+	if (!f->stream->link)
 		return;
-	at = bucket_of(f->w->links, f->service, &f->source, f->stream.index);
+	at = bucket_of(f->w->links, f->service, &f->source, f->stream->index);
 	while (*at && *at != f)
-		at = &(*at)->stream.next_link;
+		at = &(*at)->stream->next_link;
 	if (*at)
-		*at = f->stream.next_link;
+		*at = f->stream->next_link;
 }
 
 static bool dial(struct flow *f, const struct snap_service *s)
@@ -63,7 +63,7 @@ static bool dial(struct flow *f, const struct snap_service *s)
 
 static struct flow *make(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
 {
-	struct flow *f = flow_new(w), **at;
+	struct flow *f = flow_new(w, true), **at;
 
 	if (!f)
 		return NULL;
@@ -72,12 +72,12 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->listener = out ? out->hash : 0;
 	f->source = to->addr;
 	f->transport = to->transport;
-	f->stream.index = (uint8_t)to->index;
+	f->stream->index = (uint8_t)to->index;
 	flow_at(f, s->pool->rt, to->member);
-	f->stream.link = true;
+	f->stream->link = true;
 	f->phase = PHASE_LINKING;
-	at = bucket_of(w->links, f->service, &f->source, f->stream.index);
-	f->stream.next_link = *at;
+	at = bucket_of(w->links, f->service, &f->source, f->stream->index);
+	f->stream->next_link = *at;
 	*at = f;
 	atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->rt->counts[w->index].flows, 1, memory_order_relaxed);
@@ -117,18 +117,18 @@ void link_give_back(struct flow *f)
 
 	while (n && buf_len(out)) {
 		n = deliver_back(f->w, s, snap_listener(s, f->listener, NULL), &f->source, f->server_hash, f->end, buf_view(out));
-		out->at += (uint32_t)n;
+		buf_took(out, n);
 	}
 }
 
 void link_resend(struct flow *f)
 {
 	const struct snap_service *s = snap_service(f->w->snap, f->service);
-	struct link_to to = {.addr = f->source, .transport = f->transport, .index = f->stream.index, .member = s ? snap_by_hash(s->pool, f->server_hash) : NULL};
-	struct flow *next = s && !f->stream.again ? link_to(f->w, s, snap_listener(s, f->listener, NULL), &to) : NULL;
+	struct link_to to = {.addr = f->source, .transport = f->transport, .index = f->stream->index, .member = s ? snap_by_hash(s->pool, f->server_hash) : NULL};
+	struct flow *next = s && !f->stream->again ? link_to(f->w, s, snap_listener(s, f->listener, NULL), &to) : NULL;
 
 	if (next)
-		next->stream.again = true;
+		next->stream->again = true;
 	if (!next || stream_put(next, NULL, buf_view(&f->side[HF_CLIENT].out), NULL, 0) != HF_OK)
 		link_give_back(f);
 }
@@ -146,7 +146,7 @@ void link_ready(struct flow *f)
 		atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
 	sock_patience(f->side[HF_CLIENT].fd);
 	stream_begin(f);
-	f->stream.armed = ARM_IDLE;
+	f->stream->armed = ARM_IDLE;
 	conn_deadline(f, s->conf->idle_timeout);
 	stream_ready(f, HF_WRITE);
 }

@@ -138,11 +138,12 @@ static void marked(struct flow *f)
 		if (f->side[i].octets - f->mark_from[i] < f->mark)
 			return;
 	f->mark = 0;
+	f->w->now_ms = hf_clock_ms();
 	if (snap_service(f->w->snap, f->service))
 		conn_step(f, &ev);
 }
 
-/* Behind every event, and once behind the step that began the relay: both sides may have closed by then. */
+/* Behind every event (which reads no clock: most only copy), and once behind the step that began the relay: both sides may have closed by then. */
 void pump_go_on(struct flow *f)
 {
 	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
@@ -150,6 +151,7 @@ void pump_go_on(struct flow *f)
 	pass_fin(f, HF_CLIENT);
 	pass_fin(f, HF_SERVER);
 	if (c->eof && s->eof && c->shut && s->shut) {
+		f->w->now_ms = hf_clock_ms();
 		conn_close(f, HF_R_DONE);
 		return;
 	}
@@ -182,6 +184,7 @@ void pump_ready(struct flow *f, enum hf_side side, unsigned what)
 	unsigned reason = error_of(side);
 
 	if ((what & HF_WRITE && !drain(f, &f->side[side])) || (what & HF_READ && !take(f, side, &reason))) {
+		f->w->now_ms = hf_clock_ms();
 		conn_close(f, reason);
 		return;
 	}

@@ -17,12 +17,12 @@ static const struct snap_service *service_of(const struct flow *f) { return snap
 
 static void soil(struct flow *f)
 {
-	if (f->stream.dirty)
+	if (f->stream->dirty)
 		return;
-	f->stream.dirty = true;
-	f->stream.next_dirty = NULL;
+	f->stream->dirty = true;
+	f->stream->next_dirty = NULL;
 	*f->w->dirty_end = f; /* in the order in which they got something to send */
-	f->w->dirty_end = &f->stream.next_dirty;
+	f->w->dirty_end = &f->stream->next_dirty;
 }
 
 void stream_end_later(struct flow *f, unsigned reason)
@@ -46,11 +46,11 @@ static void block(struct flow *from, struct flow *f)
 {
 	struct worker *w = f->w;
 
-	if (!from || from == f || from->stream.blocked)
+	if (!from || from == f || from->stream->blocked)
 		return;
-	from->stream.blocked = f->stream.awaited = true;
-	from->stream.blocked_by = conn_name(f);
-	from->stream.next_blocked = w->blocked;
+	from->stream->blocked = f->stream->awaited = true;
+	from->stream->blocked_by = conn_name(f);
+	from->stream->next_blocked = w->blocked;
 	w->blocked = from;
 }
 
@@ -63,12 +63,12 @@ enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, 
 		return HF_ECLOSED;
 	if (!buf_room(b, n, OUT_MAX))
 		return HF_EFULL;
-	n = udp_compose(b->p + b->n, b->cap - b->n, base, splices, n_splices);
+	n = udp_compose(b->b->p + b->b->n, b->b->cap - b->b->n, base, splices, n_splices);
 	if (n == 0)
 		return HF_EINVAL;
-	b->n += (uint32_t)n;
+	b->b->n += (uint32_t)n;
 	f->told = true;
-	f->stream.last_ms = f->w->now_ms;
+	f->stream->last_ms = f->w->now_ms;
 	if (buf_len(b) > HIGH)
 		block(from, f);
 	soil(f);
@@ -78,7 +78,7 @@ enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, 
 static void watch(struct flow *f)
 {
 	struct side *s = &f->side[HF_CLIENT];
-	bool read = !s->eof && !f->stream.blocked && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
+	bool read = !s->eof && !f->stream->blocked && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
 
 	if (f->phase == PHASE_MESSAGES)
 		hf_watch_set(&s->watch, (read ? HF_READ : 0u) | (buf_len(&s->out) ? HF_WRITE : 0u));
@@ -91,18 +91,18 @@ static void unblock(struct worker *w, struct flow *f)
 {
 	struct flow *list = w->blocked, *next;
 
-	if (!f->stream.awaited)
+	if (!f->stream->awaited)
 		return; /* many may wait for others */
-	f->stream.awaited = false;
+	f->stream->awaited = false;
 	w->blocked = NULL;
 	for (; list; list = next) {
-		next = list->stream.next_blocked;
-		if (list->stream.blocked_by.slot == f->slot && list->stream.blocked_by.generation == f->generation) {
-			list->stream.blocked = false;
-			list->stream.resume = true;
+		next = list->stream->next_blocked;
+		if (list->stream->blocked_by.slot == f->slot && list->stream->blocked_by.generation == f->generation) {
+			list->stream->blocked = false;
+			list->stream->resume = true;
 			soil(list);
 		} else {
-			list->stream.next_blocked = w->blocked;
+			list->stream->next_blocked = w->blocked;
 			w->blocked = list;
 		}
 	}
@@ -113,7 +113,7 @@ static void end_link(struct flow *f)
 {
 	if (f->phase == PHASE_LINKING)
 		link_give_back(f);
-	else if (buf_len(&f->side[HF_CLIENT].out) && !f->stream.cut)
+	else if (buf_len(&f->side[HF_CLIENT].out) && !f->stream->cut)
 		f->end == HF_R_SERVER_OFF ? link_give_back(f) : link_resend(f);
 	conn_close(f, f->end);
 }
@@ -123,24 +123,24 @@ static void drain(struct flow *f)
 	struct buf *out = &f->side[HF_CLIENT].out;
 
 	if (conn_drain(&f->side[HF_CLIENT]) != HF_OK)
-		f->end = f->stream.link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
-	f->stream.cut = buf_len(out) && (f->stream.cut || out->at); /* the rest may begin inside a message */
-	f->stream.again = f->stream.again && buf_len(out);
+		f->end = f->stream->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
+	f->stream->cut = buf_len(out) && (f->stream->cut || out->b->at); /* the rest may begin inside a message */
+	f->stream->again = f->stream->again && buf_len(out);
 }
 
 static void clean(struct flow *f)
 {
 	struct side *s = &f->side[HF_CLIENT];
 
-	if (f->stream.resume && !f->end) {
-		f->stream.resume = false;
+	if (f->stream->resume && !f->end) {
+		f->stream->resume = false;
 		parcels(f);
 	}
 	if (f->phase == PHASE_MESSAGES && !f->end)
 		drain(f);
 	if (buf_len(&s->out) < LOW)
 		unblock(f->w, f);
-	if (f->end && f->stream.link)
+	if (f->end && f->stream->link)
 		end_link(f);
 	else if (f->end)
 		conn_close_later(f, f->end);
@@ -154,10 +154,10 @@ void worker_flush(struct worker *w)
 	while (w->dirty) {
 		struct flow *f = w->dirty;
 
-		w->dirty = f->stream.next_dirty;
+		w->dirty = f->stream->next_dirty;
 		if (!w->dirty)
 			w->dirty_end = &w->dirty;
-		f->stream.dirty = false;
+		f->stream->dirty = false;
 		clean(f);
 	}
 	udp_flush(w);
@@ -165,7 +165,7 @@ void worker_flush(struct worker *w)
 
 void stream_resume(struct flow *f)
 {
-	f->stream.resume = true;
+	f->stream->resume = true;
 	soil(f);
 	worker_flush(f->w);
 }
@@ -175,8 +175,8 @@ static void leave_dirty(struct worker *w, const struct flow *f)
 	struct flow **at = &w->dirty;
 
 	while (*at != f)
-		at = &(*at)->stream.next_dirty;
-	*at = f->stream.next_dirty;
+		at = &(*at)->stream->next_dirty;
+	*at = f->stream->next_dirty;
 	if (!*at)
 		w->dirty_end = at;
 }
@@ -186,17 +186,17 @@ static void leave_blocked(struct worker *w, const struct flow *f)
 	struct flow **at = &w->blocked;
 
 	while (*at != f)
-		at = &(*at)->stream.next_blocked;
-	*at = f->stream.next_blocked;
+		at = &(*at)->stream->next_blocked;
+	*at = f->stream->next_blocked;
 }
 
 void stream_forget(struct flow *f)
 {
-	if (f->stream.dirty)
+	if (f->stream->dirty)
 		leave_dirty(f->w, f);
-	if (f->stream.blocked)
+	if (f->stream->blocked)
 		leave_blocked(f->w, f);
-	f->stream.dirty = f->stream.blocked = false;
+	f->stream->dirty = f->stream->blocked = false;
 	unblock(f->w, f);
 	link_forget(f);
 }
@@ -214,7 +214,7 @@ static size_t one(struct flow *f, const struct snap_service *s)
 	deliver_ctx(f->w, s, &p.ctx);
 	p.ctx.flow = f->state;
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .eof = c->eof, .bytes = buf_view(&c->in), .listener = l ? l : &s->infos[0],
-		.source = f->source, .local = f->local, .transport = f->transport, .flow_name = conn_name(f), .member = f->stream.link ? f->server_hash : 0};
+		.source = f->source, .local = f->local, .transport = f->transport, .flow_name = conn_name(f), .member = f->stream->link ? f->server_hash : 0};
 	p.ev.from_servers = p.ev.member || p.ev.listener->inside || snap_in(&s->conf->servers_from, &f->source);
 	if (!p.ev.member && p.ev.from_servers) {
 		const struct snap_member *m = snap_speaker(s->pool, &f->source, true);
@@ -232,18 +232,18 @@ static size_t one(struct flow *f, const struct snap_service *s)
 /* A message that has begun has the handshake's time to end; between messages the connection may be idle for long. */
 static void arm(struct flow *f, const struct snap_service *s, bool progress)
 {
-	bool partial = buf_len(&f->side[HF_CLIENT].in) > 0 && !f->stream.blocked;
+	bool partial = buf_len(&f->side[HF_CLIENT].in) > 0 && !f->stream->blocked;
 
-	f->stream.last_ms = f->w->now_ms;
-	if (partial && f->stream.armed == ARM_PARTIAL) {
+	f->stream->last_ms = f->w->now_ms;
+	if (partial && f->stream->armed == ARM_PARTIAL) {
 		if (progress)
-			f->stream.partial_ms = f->w->now_ms;
+			f->stream->partial_ms = f->w->now_ms;
 	} else if (partial) {
-		f->stream.armed = ARM_PARTIAL;
-		f->stream.partial_ms = f->w->now_ms;
+		f->stream->armed = ARM_PARTIAL;
+		f->stream->partial_ms = f->w->now_ms;
 		conn_deadline(f, s->conf->handshake_timeout);
-	} else if (f->stream.armed != ARM_IDLE && (progress || f->stream.armed == ARM_PARTIAL)) {
-		f->stream.armed = ARM_IDLE;
+	} else if (f->stream->armed != ARM_IDLE && (progress || f->stream->armed == ARM_PARTIAL)) {
+		f->stream->armed = ARM_IDLE;
 		conn_deadline(f, s->conf->idle_timeout);
 	}
 }
@@ -263,32 +263,32 @@ static void parcels(struct flow *f)
 		if (e != HF_OK && e != HF_ENOENT)
 			stream_end_later(f, reason);
 	}
-	while (s && !f->end && !f->proxied && !f->stream.blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
+	while (s && !f->end && !f->proxied && !f->stream->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
 		c->need = 0;
 		n = one(f, s);
 		if (n == 0 || n > buf_len(&c->in))
 			break;
-		c->in.at += (uint32_t)n;
+		buf_took(&c->in, n);
 		progress = true;
 		accept_opened(f);
 	}
-	if (buf_len(&c->in) == 0 && c->in.p != f->w->reader)
+	if (buf_len(&c->in) == 0 && c->in.b != &f->w->reading)
 		buf_free(&c->in); /* an idle connection keeps no buffer */
 	if (!s)
 		stream_end_later(f, HF_R_SERVICE_REMOVED);
-	else if (c->eof && !f->stream.blocked)
+	else if (c->eof && !f->stream->blocked)
 		conn_deadline(f, HALF_MS);
 	else
 		arm(f, s, progress);
-	if (buf_len(&c->in) >= f->rt->front->max_opening && !progress && !f->stream.blocked)
+	if (buf_len(&c->in) >= f->rt->front->max_opening && !progress && !f->stream->blocked)
 		stream_end_later(f, HF_R_TOO_BIG);
 }
 
 void stream_begin(struct flow *f)
 {
 	f->phase = PHASE_MESSAGES;
-	f->stream.armed = ARM_FIRST;
-	f->stream.last_ms = f->w->now_ms;
+	f->stream->armed = ARM_FIRST;
+	f->stream->last_ms = f->w->now_ms;
 }
 
 /* Octets are read into the worker's own buffer: only what is left of a message that is not whole is kept by the connection.
@@ -309,7 +309,8 @@ static bool gather(struct flow *f)
 	s->eof = n == 0;
 	s->octets += (uint64_t)n;
 	buf_free(&s->in);
-	s->in = (struct buf){.p = w->reader, .n = (uint32_t)n};
+	w->reading = (struct block){.p = w->reader, .n = (uint32_t)n};
+	s->in.b = &w->reading;
 	return true;
 }
 
@@ -319,7 +320,7 @@ static bool settle(struct flow *f)
 	struct buf *in = &f->side[HF_CLIENT].in, rest = {0};
 	struct hf_bytes left = buf_view(in);
 
-	if (in->p != f->w->reader)
+	if (in->b != &f->w->reading)
 		return true;
 	*in = (struct buf){0};
 	if (left.n && !buf_add(&rest, left.p, left.n, left.n))
@@ -337,8 +338,8 @@ void stream_ready(struct flow *f, unsigned what)
 		soil(f);
 	if (what & HF_READ) {
 		if (!gather(f))
-			stream_end_later(f, f->stream.link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
-		else if (s->eof && !buf_len(&s->in) && (f->stream.link || !f->told))
+			stream_end_later(f, f->stream->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
+		else if (s->eof && !buf_len(&s->in) && (f->stream->link || !f->told))
 			stream_end_later(f, HF_R_DONE);
 		else
 			parcels(f);
@@ -353,12 +354,12 @@ void stream_expired(struct flow *f)
 {
 	struct worker *w = f->w;
 	const struct snap_service *s = service_of(f);
-	uint64_t from = f->stream.armed == ARM_PARTIAL ? f->stream.partial_ms : f->stream.last_ms;
-	uint64_t limit = !s || f->side[HF_CLIENT].eof ? 0 : f->stream.armed == ARM_IDLE ? s->conf->idle_timeout : s->conf->handshake_timeout;
+	uint64_t from = f->stream->armed == ARM_PARTIAL ? f->stream->partial_ms : f->stream->last_ms;
+	uint64_t limit = !s || f->side[HF_CLIENT].eof ? 0 : f->stream->armed == ARM_IDLE ? s->conf->idle_timeout : s->conf->handshake_timeout;
 
-	if (limit && f->stream.armed != ARM_FIRST && from + limit > w->now_ms)
+	if (limit && f->stream->armed != ARM_FIRST && from + limit > w->now_ms)
 		conn_deadline(f, from + limit - w->now_ms);
 	else
-		stream_end_later(f, f->stream.armed == ARM_IDLE || f->side[HF_CLIENT].eof ? HF_R_DONE : HF_R_HANDSHAKE_TIMEOUT);
+		stream_end_later(f, f->stream->armed == ARM_IDLE || f->side[HF_CLIENT].eof ? HF_R_DONE : HF_R_HANDSHAKE_TIMEOUT);
 	worker_flush(w);
 }

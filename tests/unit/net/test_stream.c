@@ -54,7 +54,7 @@ static int up(void **state)
 static struct flow *link_flow(void)
 {
 	for (uint32_t i = 0; i < 100; i++)
-		if (rig_flow(i) && rig_flow(i)->stream.link)
+		if (rig_flow(i) && rig_flow(i)->stream->link)
 			return rig_flow(i);
 	return NULL;
 }
