@@ -35,6 +35,7 @@ struct gateway {
 	uint64_t start_ms;
 	struct said { char service[64]; uint32_t hash; } *said; /* listeners that the log has */
 	unsigned n_said;
+	struct hf_findings warned; /* of the configuration that was read last */
 };
 
 /* places.c: fills p; what cannot be is added to f. HF_EINVAL: something was. */
@@ -49,7 +50,7 @@ enum hf_err places_drop_root(const struct places *p, struct hf_writer *why) HF_M
 /* secret.c: reads the cluster secret and compares its check value with the one in state-dir. `write`: makes what is missing;
  * else a missing file of our own is no fault. HF_EINVAL: refused, findings added; HF_EIO: a file cannot be written. */
 enum hf_err secret_open(const struct places *p, bool write, bool accept_new_hash, struct hf_site *site, struct hf_findings *f) HF_MUST_USE;
-/* Is the secret file still what runs? HF_EINVAL: no, findings added. A file that we may not read any more is a warning in the log. */
+/* Is the secret file still what runs? HF_EINVAL: no, findings added. A file that we may not read any more is a warning. */
 enum hf_err secret_same(const struct places *p, const struct hf_site *site, struct hf_findings *f) HF_MUST_USE;
 
 /* reload.c: all of the file, or nothing. Findings are logged; *f has them for an answer and is the caller's to free. */

@@ -68,6 +68,7 @@ enum hf_err reload(struct gateway *g, struct hf_findings *f)
 		else
 			hf_conf_free(next);
 	}
+	report_news(f, &g->warned);
 	report_log(g->args->file, f, "reload-refused", "config-warning");
 	if (e == HF_OK) {
 		reload_log_options(hf_net_conf(g->net));

@@ -25,6 +25,33 @@ void report_add(struct hf_findings *f, bool error, struct hf_bytes text)
 	f->n++;
 }
 
+static bool has(const struct hf_findings *f, const char *text)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (strcmp(f->list[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+/* By their texts: a warning whose line moved is the same. Without memory they are said again, which does no harm. */
+void report_news(struct hf_findings *f, struct hf_findings *said)
+{
+	struct hf_findings all = {0};
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct hf_finding x = f->list[i];
+
+		if (!x.error)
+			report_add(&all, false, hf_bytes_str(x.text));
+		if (x.error || !has(said, x.text))
+			f->list[kept++] = x;
+	}
+	f->n = kept;
+	hf_findings_free(said);
+	*said = all;
+}
+
 static void write_one(struct hf_writer *w, const char *file, const struct hf_finding *f)
 {
 	hf_w_str(w, file);

@@ -12,6 +12,8 @@ void report_add(struct hf_findings *f, bool error, struct hf_bytes text);
 void report_print(const char *file, const struct hf_findings *f);
 /* One line a finding, errors and warnings under their events. */
 void report_log(const char *file, const struct hf_findings *f, const char *error_event, const char *warning_event);
+/* Takes the warnings out of f that `said` has, and makes `said` all that f had. */
+void report_news(struct hf_findings *f, struct hf_findings *said);
 /* "findings":["FILE:LINE: TEXT",...] */
 void report_json(const char *file, const struct hf_findings *f, struct json *j);
 

@@ -31,6 +31,7 @@ static enum hf_exit load(struct start *s)
 
 static enum hf_exit warnings(struct start *s)
 {
+	report_news(&s->findings, &s->g->warned);
 	report_print(s->g->args->file, &s->findings);
 	hf_findings_free(&s->findings);
 	memset(&s->findings, 0, sizeof s->findings);
@@ -204,6 +205,7 @@ static void go_down(struct gateway *g)
 	admin_close(g->admin);
 	upkeep_free(g->upkeep);
 	listening_free(g);
+	hf_findings_free(&g->warned);
 	for (size_t i = 0; i < sizeof g->signals / sizeof g->signals[0]; i++)
 		hf_watch_free(g->signals[i]);
 	if (g->net)

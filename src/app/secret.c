@@ -105,7 +105,8 @@ enum hf_err secret_same(const struct places *p, const struct hf_site *site, stru
 	struct hf_site next = *site;
 
 	if (access(p->secret, R_OK) < 0) {
-		hf_log(HF_LOG_WARN, "event=secret-not-read file=%s error=\"%m\"", p->secret);
+		hf_w_printf(&why, "%.800s is what it was at the start, for all that can be seen: it cannot be read any more: %s", p->secret, strerror(errno));
+		report_add(f, false, hf_writer_view(&why));
 		return HF_OK;
 	}
 	if (hf_secret_load(p->secret, false, &next, &why) == HF_OK) {

@@ -151,6 +151,7 @@ static void gate_close(struct gateway *g)
 	admin_close(g->admin);
 	upkeep_free(g->upkeep);
 	listening_free(g);
+	hf_findings_free(&g->warned);
 	hf_net_stop(g->net);
 	hf_loop_free(g->loop);
 	gate_unlink(".tables"); /* drains and weights would outlive the gateway */

@@ -215,6 +215,28 @@ static void drain_and_weight_take_hold(void **state)
 	gate_close(&g);
 }
 
+/* A warning is said when it is new, not at every reload. Fails without report_news. */
+static void warnings_are_said_once(void **state)
+{
+	struct hf_json a, list, v;
+	struct gateway g;
+	size_t at = 0;
+
+	(void)state;
+	gate_open(&g, ONE_POOL);
+	assert_true(gate_ask(&g, "reload", &a));
+	assert_true(hf_json_find(&a, "findings", &list) && hf_json_next(&list, &at, NULL, &v));
+	assert_true(memmem(v.raw.p, v.raw.n, "no cluster-secret-file", 22) != NULL);
+	assert_true(gate_ask(&g, "reload", &a));
+	gate_assert_raw(&a, "findings", "[]");
+	gate_write(ONE_POOL "[pool idle]\nserver = i 127.0.0.1:7009\n");
+	assert_true(gate_ask(&g, "reload", &a));
+	at = 0;
+	assert_true(hf_json_find(&a, "findings", &list) && hf_json_next(&list, &at, NULL, &v));
+	assert_true(memmem(v.raw.p, v.raw.n, "no service uses it", 18) != NULL && !hf_json_next(&list, &at, NULL, &v));
+	gate_close(&g);
+}
+
 static void names_must_be_known_and_plain(void **state)
 {
 	struct gateway g;
@@ -450,7 +472,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
 		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
-		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
+		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
 		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
 		cmocka_unit_test(simulates_a_change),
 	};
