@@ -1,5 +1,6 @@
 /* The words that fronts, net and engine share about affinity (base floor). DESIGN: words, engine.
- * A key is known by its fingerprint; its text is kept only where a table shows it. */
+ * A key is known by its fingerprint; its text is kept only where a table shows it.
+ * All functions are pure, for any thread, and O(octets); names are O(1). */
 #ifndef HOLDFAST_AFFINITY_H
 #define HOLDFAST_AFFINITY_H
 

@@ -10,6 +10,51 @@
 
 #include "affinity.h"
 
+/* Who may call what, and its cost. any: any thread at once; control: one thread, the same for all of these; alone: while nobody else has the
+ * engine; keeper: the one thread that keeps a copy. S: servers, J: slots, E: entries; an entry is found in a few places (ENGINE c.2).
+ *   hf_engine_need           any      O(1)
+ *   hf_engine_new            alone    O(J + E left by a former engine)
+ *   hf_engine_free           alone    O(E)
+ *   hf_engine_tune           control  O(1)
+ *   hf_engine_rule           control  O(1)
+ *   hf_engine_plan           control  O(S * S)
+ *   hf_engine_enact          control  O(S * S; the first one J * S)
+ *   hf_engine_apply          control  O(both of them)
+ *   hf_engine_mark           control  O(1)
+ *   hf_engine_marked         control  O(1)
+ *   hf_engine_weigh          control  O(1)
+ *   hf_engine_record         any      O(1)
+ *   hf_engine_restore        alone    O(1)
+ *   hf_engine_tick           control  O(4096 slots or 32,768 scores)
+ *   hf_engine_sweep          control  O(n)
+ *   hf_engine_expire         control  O(S)
+ *   hf_engine_reap           control  O(S)
+ *   hf_engine_hold           any      O(1)
+ *   hf_engine_choose         any      O(1; S for a new session)
+ *   hf_engine_learn          any      O(1)
+ *   hf_engine_explain        any      O(S)
+ *   hf_engine_where          any      O(S)
+ *   hf_engine_track          alone    O(E / 64)
+ *   hf_engine_changed        keeper   O(ranges looked at)
+ *   hf_engine_whole          keeper   O(1)
+ *   hf_engine_copy           keeper   O(32 entries)
+ *   hf_engine_erase          alone    O(E of the range)
+ *   hf_engine_restore_entry  alone    O(1)
+ *   hf_engine_server         any      O(1; S where a member has max_sessions)
+ *   hf_engine_last_id        any      O(1)
+ *   hf_engine_find           any      O(S)
+ *   hf_engine_state          any      O(1)
+ *   hf_engine_counts         any      O(S + shards)
+ *   hf_engine_each           any      O(E)
+ *   hf_engine_owner          any      O(1)
+ *   hf_engine_digest         any      O(J)
+ *   hf_engine_twin_need      control  O(1)
+ *   hf_engine_twin           control  O(J + S)
+ *   hf_engine_foresee        any      O(E + arrivals + J * S)
+ *   hf_step_name             any      O(1)
+ *   hf_verdict_name          any      O(1)
+ */
+
 #define HF_SERVERS_MAX 4096 /* members a pool, removed ones that still hold sessions included (an id has 14 bits) */
 #define HF_NAME_MAX 63
 #define HF_MEMBER_AT 32 /* octets that say where a server is: the engine keeps and compares them, and knows nothing else of them */

@@ -61,6 +61,8 @@ struct hf_engine *hf_engine_twin(struct hf_engine *e, void *mem, uint32_t more, 
 
 	if (!t)
 		return NULL;
+	t->on_down_ms = e->on_down_ms;
+	t->drain_moves = e->drain_moves;
 	copy_members(e, t);
 	for (uint16_t id = 1; id <= last_id(t); id++) { /* what begins slowly has begun */
 		t->member[id].ramps = false;

@@ -19,7 +19,7 @@ enum { DONE, REFUSED, USAGE, NO_GATEWAY };
 
 #define LINE_MAX_OCTETS (4096 + 2 * MESSAGE_MAX)
 #define ANSWER_MAX (64u << 20) /* as the gateway's own bound */
-#define WAIT_S 30              /* a reload resolves and opens before it answers */
+#define WAIT_S 60              /* as long as the gateway gives a simulation; a reload resolves and opens before it answers */
 #define SYSTEM_SOCKET "/run/holdfast/" HF_ADMIN_NAME
 
 /* ---- the exchange ---- */
