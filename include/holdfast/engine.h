@@ -40,6 +40,7 @@
  *   hf_engine_copy           keeper   O(32 entries)
  *   hf_engine_erase          alone    O(E of the range)
  *   hf_engine_restore_entry  alone    O(1)
+ *   hf_engine_describe       any      O(1)
  *   hf_engine_server         any      O(1; S where a member has max_sessions)
  *   hf_engine_last_id        any      O(1)
  *   hf_engine_find           any      O(S)
