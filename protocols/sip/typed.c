@@ -36,14 +36,18 @@ static struct hf_bytes request_uri(const struct hf_ctx *ctx, struct hf_bytes tex
 	return sip_uri_read(hf_writer_view(&w), &u) ? sip_aor(&u, ctx->arena) : HF_NONE;
 }
 
-/* "192.0.2.1", with a port, or two of them with '-' between. */
+/* "192.0.2.1", with a port, or two of them with '-' between. A network is written as `where` shows it: "192.0.2.0/24". */
 static struct hf_bytes addresses(const struct hf_ctx *ctx, const struct sip_key *k, struct hf_bytes text)
 {
 	struct hf_addr a, b;
-	size_t mid = k->kind == SIP_KEY_SOURCE_DESTINATION ? hf_bytes_find(text, '-') : text.n;
+	size_t slash = k->kind == SIP_KEY_SOURCE ? hf_bytes_find(text, '/') : text.n;
+	size_t mid = k->kind == SIP_KEY_SOURCE_DESTINATION ? hf_bytes_find(text, '-') : slash;
 	enum hf_err e = hf_addr_read(hf_bytes_sub(text, 0, mid), 0, &a);
+	uint64_t bits;
 
 	b = a;
+	if (e == HF_OK && slash < text.n)
+		return hf_read_uint(hf_bytes_sub(text, slash + 1, text.n), 128, &bits) == HF_OK && !a.port ? sip_addr_octets(ctx, k, &a, &a) : HF_NONE;
 	if (e == HF_OK && mid < text.n)
 		e = hf_addr_read_ip(hf_bytes_sub(text, mid + 1, text.n), &b);
 	if (e != HF_OK || (k->kind == SIP_KEY_SOURCE_DESTINATION && mid == text.n) || (k->kind == SIP_KEY_SOURCE_PORT) != (a.port != 0))

@@ -262,6 +262,7 @@ static void typed(void **state)
 		{"user", "sip:%61lice@h", "user", "alice"}, {"user", "tel:+1-555", "user", "+1555"}, {"user", "call-id:x", "call-id", "x"},
 		{"user source/24/64", "source:192.0.2.77", "source", "192.0.2.0/24"}, {"source/24/64", "2001:db8:1:2::9", "source", "2001:db8:1:2::/64"},
 		{"source", "192.0.2.7", "source", "192.0.2.7"}, {"user source", "source:example", NULL, NULL},
+		{"source/24", "source:192.0.2.0/24", "source", "192.0.2.0/24"}, {"source/24", "192.0.2.0/x", NULL, NULL}, {"source/24", "192.0.2.0:7/24", NULL, NULL},
 		{"source-port", "192.0.2.7:5062", "source-port", "192.0.2.7:5062"}, {"source-port", "192.0.2.7", NULL, NULL},
 		{"source-port source", "source:192.0.2.7", "source", "192.0.2.7"}, {"destination", "192.0.2.1", "destination", "192.0.2.1"},
 		{"source-destination", "192.0.2.51-192.0.2.1", "source-destination", "192.0.2.1-192.0.2.51"}, {"source-destination", "192.0.2.51", NULL, NULL},
