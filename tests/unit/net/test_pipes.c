@@ -2,6 +2,8 @@
 #include "rig.h"
 
 #include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 
 #define FLOWS 36 /* more than there are pipes */
@@ -169,6 +171,34 @@ static void bulk_outlasts_a_lull(void **state)
 	RIG_UNTIL(rig_open() == 0);
 }
 
+static bool tuned(int fd)
+{
+	int delay = 0, alive = 0;
+	socklen_t n = sizeof delay;
+
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &delay, &n), 0);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &n), 0);
+	return delay && alive;
+}
+
+/* Long sessions are kept alive and not delayed, on both ends; a connection that ends behind its opening does without the calls. Fails when
+ * tune() is not called, or before an octet is relayed. */
+static void long_sessions_are_tuned(void **state)
+{
+	int c, s = joined(&c);
+	const struct flow *f = rig_flow(0);
+
+	(void)state;
+	assert_true(tuned(f->side[HF_CLIENT].fd));
+	assert_false(tuned(f->side[HF_SERVER].fd));
+	rig_say(c, "key");
+	rig_hear(s, "key");
+	assert_true(tuned(f->side[HF_SERVER].fd));
+	close(c);
+	close(s);
+	RIG_UNTIL(rig_open() == 0);
+}
+
 /* What a relayed desktop holds of the heap, libevent's share included: one piece and nothing of its opening. Fails when a buffer, the timer
  * or a pipe of the opening stays, or the record swells. */
 static void a_held_flow_is_small(void **state)
@@ -196,7 +226,7 @@ static void a_held_flow_is_small(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(all_arrives), T(a_full_pipe_ends_with_its_flow), T(pipes_have_a_bound), T(bulk_outlasts_a_lull), T(a_held_flow_is_small)};
+	const struct CMUnitTest tests[] = {T(all_arrives), T(a_full_pipe_ends_with_its_flow), T(pipes_have_a_bound), T(bulk_outlasts_a_lull), T(a_held_flow_is_small), T(long_sessions_are_tuned)};
 
 	signal(SIGPIPE, SIG_IGN); /* as the program does: splice has no MSG_NOSIGNAL */
 	return cmocka_run_group_tests(tests, NULL, NULL);
