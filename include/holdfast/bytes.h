@@ -40,6 +40,26 @@ bool hf_bytes_ieq(struct hf_bytes a, struct hf_bytes b);
 /* a begins with b (with / without case). */
 bool hf_bytes_starts(struct hf_bytes a, struct hf_bytes b);
 bool hf_bytes_istarts(struct hf_bytes a, struct hf_bytes b);
+/* memcpy without a call, for what is a token or a name as a rule. */
+static inline void hf_copy(uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (n > 64) {
+		memcpy(to, from, n);
+	} else if (n >= 16) {
+		for (size_t i = 0; i < n - 16; i += 16)
+			memcpy(to + i, from + i, 16);
+		memcpy(to + n - 16, from + n - 16, 16);
+	} else if (n >= 8) {
+		memcpy(to, from, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = from[i];
+	}
+}
 /* Index of the first octet c, or b.n. */
 static inline size_t hf_bytes_find(struct hf_bytes b, uint8_t c)
 {

@@ -126,11 +126,22 @@ enum hf_err hf_addr_read(struct hf_bytes text, uint16_t default_port, struct hf_
 /* Every message carries one: inet_ntop would take its time over printf. */
 static void w_ip4(struct hf_writer *w, const uint8_t ip[4])
 {
+	uint8_t t[16], *p = t;
+
 	for (int i = 0; i < 4; i++) {
-		if (i)
-			hf_w_u8(w, '.');
-		hf_w_dec(w, ip[i]);
+		unsigned v = ip[i];
+
+		if (v >= 100) {
+			*p++ = (uint8_t)('0' + v / 100);
+			v %= 100;
+			*p++ = (uint8_t)('0' + v / 10);
+		} else if (v >= 10) {
+			*p++ = (uint8_t)('0' + v / 10);
+		}
+		*p++ = (uint8_t)('0' + v % 10);
+		*p++ = '.';
 	}
+	hf_w_mem(w, t, (size_t)(p - t) - 1);
 }
 
 void hf_w_ip(struct hf_writer *w, const struct hf_addr *a, bool brackets)

@@ -6,22 +6,27 @@
 
 static const char hex[] = "0123456789abcdef";
 
-void hf_w_mem(struct hf_writer *w, const void *p, size_t n)
+/* Not inlined: what writes a few octets of its own would carry the code for many. */
+__attribute__((noinline)) void hf_w_mem(struct hf_writer *w, const void *p, size_t n)
 {
 	uint8_t *to = n ? hf_w_room(w, n) : NULL;
 
 	if (to)
-		memcpy(to, p, n);
+		hf_copy(to, p, n);
 }
 
 void hf_w_dec(struct hf_writer *w, uint64_t v)
 {
-	char t[20];
+	uint8_t t[20];
 	size_t i = sizeof t;
 
-	do
-		t[--i] = (char)('0' + v % 10);
-	while (v /= 10);
+	for (; v > UINT32_MAX; v /= 10)
+		t[--i] = (uint8_t)('0' + v % 10);
+	for (uint32_t low = (uint32_t)v;; low /= 10) { /* half as long a division */
+		t[--i] = (uint8_t)('0' + low % 10);
+		if (low < 10)
+			break;
+	}
 	hf_w_mem(w, t + i, sizeof t - i);
 }
 
@@ -48,85 +53,113 @@ void hf_w_printf(struct hf_writer *w, const char *fmt, ...)
 		hf_w_mem(w, t, (size_t)n);
 }
 
-/* ---- base32hex, five octets as eight characters in the octets of one word ---- */
+/* ---- base32hex, ten octets as sixteen characters at once ---- */
 
-#define EACH(v) (0x0101010101010101u * (uint64_t)(v))
+/* The compiler's own vectors: SSE2 and the like where there is such, words elsewhere. */
+typedef uint8_t sixteen __attribute__((vector_size(16)));
+typedef uint16_t eight __attribute__((vector_size(16)));
+typedef uint32_t four __attribute__((vector_size(16)));
+typedef uint64_t two __attribute__((vector_size(16)));
 
-/* The top bit of each octet below 128 that is at least k. */
-static inline uint64_t at_least(uint64_t x, unsigned k) { return (x + EACH(128 - k)) & EACH(128); }
+enum { IN = 10, OUT = 16 };
 
+/* Five octets as a number, and back. */
 static inline uint64_t five(const uint8_t p[5]) { return (uint64_t)hf_get32(p) << 8 | p[4]; }
-
-/* 40 bits apart into eight octets of five, the first on top; and back. */
-static inline uint64_t apart(uint64_t v)
+static inline void put_five(uint8_t p[5], uint64_t v)
 {
-	v = (v & 0xfffff00000u) << 12 | (v & 0xfffff);
-	v = (v & 0x000ffc00000ffc00u) << 6 | (v & 0x000003ff000003ffu);
-	return (v & 0x03e003e003e003e0u) << 3 | (v & 0x001f001f001f001fu);
+	hf_put32(p, (uint32_t)(v >> 8));
+	p[4] = (uint8_t)v;
 }
 
-static inline uint64_t together(uint64_t x)
+/* The octets of each lane in the order of memory, the lowest first. */
+static inline two in_order(two v)
 {
-	x = (x >> 3 & 0x03e003e003e003e0u) | (x & 0x001f001f001f001fu);
-	x = (x >> 6 & 0x000ffc00000ffc00u) | (x & 0x000003ff000003ffu);
-	return (x >> 12 & 0xfffff00000u) | (x & 0xfffff);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = (two){__builtin_bswap64(v[0]), __builtin_bswap64(v[1])};
+#endif
+	return v;
 }
 
-static inline uint64_t b32_chars(uint64_t v)
+/* 40 bits a lane are halved until five stand in each octet. */
+static inline void write_chars(uint8_t out[OUT], uint64_t a, uint64_t b)
 {
-	uint64_t x = apart(v);
+	two v = {a, b};
+	four x;
+	eight y;
+	sixteen z;
 
-	return x + EACH('0') + (at_least(x, 10) >> 7) * ('a' - 10 - '0');
+	v = v >> 20 | (v & 0xfffff) << 32;
+	x = (four)v;
+	x = x >> 10 | (x & 0x3ff) << 16;
+	y = (eight)x;
+	y = y >> 5 | (y & 0x1f) << 8;
+	z = (sixteen)in_order((two)y);
+	z += '0' + ((sixteen)(z > 9) & ('a' - 10 - '0'));
+	memcpy(out, &z, OUT);
 }
 
 void hf_w_b32(struct hf_writer *w, struct hf_bytes b)
 {
-	uint8_t *p = hf_w_room(w, hf_b32_len(b.n)), last[8] = {0};
+	uint8_t *p = hf_w_room(w, hf_b32_len(b.n)), in[IN] = {0}, out[OUT];
 
 	if (!p)
 		return;
-	for (; b.n >= 5; b.p += 5, b.n -= 5, p += 8)
-		hf_put64(p, b32_chars(five(b.p)));
+	for (; b.n >= IN; b.p += IN, b.n -= IN, p += OUT)
+		write_chars(p, five(b.p), five(b.p + 5));
 	if (!b.n)
 		return;
-	memcpy(last, b.p, b.n);
-	hf_put64(last, b32_chars(five(last)));
-	memcpy(p, last, hf_b32_len(b.n));
+	hf_copy(in, b.p, b.n);
+	write_chars(out, five(in), five(in + 5));
+	hf_copy(p, out, hf_b32_len(b.n));
 }
 
-/* 40 bits of eight characters. False: one of them is no digit. */
-static inline bool b32_value(const uint8_t p[8], uint64_t *v)
+/* The other way; octets of *bad become other than 0 where a character is no digit. */
+static inline two read_chars(const uint8_t in[OUT], sixteen *bad)
 {
-	uint64_t x = hf_get64(p), lower = x | (x & EACH(0x40)) >> 1; /* of letters; all else stays what it is */
-	uint64_t letter = at_least(lower & EACH(127), 'a') & ~at_least(lower & EACH(127), 'v' + 1);
-	uint64_t digit = at_least(lower & EACH(127), '0') & ~at_least(lower & EACH(127), '9' + 1);
+	sixteen z, letter;
+	eight y;
+	four x;
+	two v;
 
-	*v = together(lower - EACH('0') - (letter >> 7) * ('a' - 10 - '0'));
-	return ((letter | digit) & ~x & EACH(128)) == EACH(128);
+	memcpy(&z, in, OUT);
+	z |= (z & 0x40) >> 1;
+	letter = (sixteen)(z > '9');
+	z -= '0' + (letter & ('a' - 10 - '0'));
+	*bad |= (sixteen)(z > 31) | (letter & (sixteen)(z < 10));
+	y = (eight)in_order((two)z);
+	y = (y & 0xff) << 5 | y >> 8;
+	x = (four)y;
+	x = (x & 0xffff) << 10 | x >> 16;
+	v = (two)x;
+	return (v & 0xffffffff) << 20 | v >> 32;
 }
 
 size_t hf_b32_read(struct hf_bytes text, uint8_t *out, size_t cap)
 {
-	size_t want = text.n * 5 / 8, rest = want % 5;
-	uint8_t last[8] = "00000000";
-	uint64_t v;
+	size_t want = text.n * 5 / 8, rest;
+	uint8_t in[OUT], last[IN];
+	sixteen bad = {0};
+	two v;
 
 	if (want == 0 || want > cap || hf_b32_len(want) != text.n)
 		return 0;
-	for (; text.n >= 8; text.p += 8, text.n -= 8, out += 5) {
-		if (!b32_value(text.p, &v))
-			return 0;
-		hf_put32(out, (uint32_t)(v >> 8));
-		out[4] = (uint8_t)v;
+	for (; text.n >= OUT; text.p += OUT, text.n -= OUT, out += IN) {
+		v = read_chars(text.p, &bad);
+		put_five(out, v[0]);
+		put_five(out + 5, v[1]);
 	}
-	if (!text.n)
-		return want;
-	memcpy(last, text.p, text.n);
-	if (!b32_value(last, &v) || v << (24 + 8 * rest))
-		return 0;
-	hf_put64(last, v << 24);
-	memcpy(out, last, rest);
-	return want;
+	if (text.n) {
+		memset(in, '0', OUT);
+		hf_copy(in, text.p, text.n);
+		v = read_chars(in, &bad);
+		put_five(last, v[0]);
+		put_five(last + 5, v[1]);
+		rest = text.n * 5 / 8;
+		hf_copy(out, last, rest);
+		if (last[rest]) /* bits that no octet takes; all behind them are of the zeros that we put there */
+			return 0;
+	}
+	return ((two)bad)[0] | ((two)bad)[1] ? 0 : want;
 }
 
 static const char *json_short(uint8_t c)
