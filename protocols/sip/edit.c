@@ -30,63 +30,58 @@ static void put(struct list *l, uint32_t at, uint32_t cut, struct hf_bytes text)
 
 /* ---- the client's Via ---- */
 
-/* Without brackets (RFC 5118 4.5). By hand for IPv4: the library's way costs as much as all our other headers. */
-static void write_ip(struct hf_writer *w, const struct hf_addr *a)
-{
-	if (a->family != 4) {
-		hf_w_ip(w, a, false);
-		return;
-	}
-	for (int i = 0; i < 4; i++) {
-		if (i)
-			hf_w_u8(w, '.');
-		hf_w_dec(w, a->ip[i]);
-	}
-}
+/* One block for both texts: rport in front, which has at most 11 octets. Without brackets (RFC 5118 4.5). */
+enum { RPORT_ROOM = 16, RECEIVED_ROOM = 64 };
 
-static struct hf_bytes text_received(const struct sip_step *s, bool semicolon)
+static struct hf_bytes text_received(const struct sip_step *s, uint8_t *p, bool semicolon)
 {
-	uint8_t *p = hf_arena_alloc(s->ctx->arena, 64);
-	struct hf_writer w = hf_writer_on(p, 64);
+	struct hf_writer w = hf_writer_on(p, RECEIVED_ROOM);
 
-	if (!p)
-		return HF_NONE;
-	hf_w_str(&w, semicolon ? ";received=" : "received=");
-	write_ip(&w, &s->ev->source);
+	if (semicolon)
+		hf_w_str(&w, ";received=");
+	else
+		hf_w_str(&w, "received=");
+	hf_w_ip(&w, &s->ev->source, false);
 	return hf_writer_view(&w);
 }
 
-static struct hf_bytes text_rport(const struct sip_step *s)
+static struct hf_bytes text_rport(const struct sip_step *s, uint8_t *p)
 {
-	uint8_t *p = hf_arena_alloc(s->ctx->arena, 16);
-	struct hf_writer w = hf_writer_on(p, 16);
+	struct hf_writer w = hf_writer_on(p, RPORT_ROOM);
 
-	if (!p)
-		return HF_NONE;
 	hf_w_str(&w, "rport=");
 	hf_w_dec(&w, s->ev->source.port);
 	return hf_writer_view(&w);
+}
+
+/* Does the Via name another address than the one it came from? */
+static bool differs(const struct sip_step *s)
+{
+	struct hf_addr by = {0};
+
+	return hf_addr_read_ip(s->p->msg.via[0].host, &by) != HF_OK || !hf_addr_ip_eq(&by, &s->ev->source);
 }
 
 bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n)
 {
 	const struct sip_via *v = &s->p->msg.via[0];
 	struct list l = {.s = out};
-	struct hf_addr by = {0};
-	bool differs;
+	uint8_t *p;
 
 	*n = 0;
 	if (!s->p->msg.n_vias || !v->value.n)
 		return true;
-	differs = hf_addr_read_ip(v->host, &by) != HF_OK || !hf_addr_ip_eq(&by, &s->ev->source);
+	p = hf_arena_alloc(s->ctx->arena, RPORT_ROOM + RECEIVED_ROOM);
+	if (!p)
+		return false;
 	if (v->rport)
-		put(&l, v->rport_span.at, v->rport_span.n, text_rport(s));
+		add(&l, v->rport_span.at, v->rport_span.n, text_rport(s, p));
 	if (v->received_span.n)
-		put(&l, v->received_span.at, v->received_span.n, text_received(s, false));
-	else if (v->rport || differs)
-		put(&l, v->value.at + v->value.n, 0, text_received(s, true));
+		add(&l, v->received_span.at, v->received_span.n, text_received(s, p + RPORT_ROOM, false));
+	else if (v->rport || differs(s))
+		add(&l, v->value.at + v->value.n, 0, text_received(s, p + RPORT_ROOM, true));
 	*n = l.n;
-	return !l.full;
+	return true;
 }
 
 /* ---- our headers ---- */

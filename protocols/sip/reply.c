@@ -24,6 +24,8 @@ static bool odd(const struct sip_via *v)
 	static const uint8_t broadcast[4] = {255, 255, 255, 255};
 	struct hf_addr a = {0};
 
+	if (!v->host.n || (v->host.p[0] != '2' && v->host.p[0] != '[')) /* 224 and above, or IPv6 */
+		return false;
 	if (hf_addr_read_ip(v->host, &a) != HF_OK)
 		return false;
 	return a.family == 4 ? a.ip[0] >> 4 == 14 || memcmp(a.ip, broadcast, 4) == 0 : a.ip[0] == 0xff;

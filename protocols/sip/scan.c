@@ -31,46 +31,96 @@ static inline void any_line(struct sip_scan *s, const struct sip_raw_line *l)
 		sip_fault(s, SIP_TOO_LONG, "line too long");
 }
 
-enum head { HEAD_WHOLE, HEAD_LEFT /* not all was looked at: a limit */, HEAD_CUT /* the empty line is not there, or it is no SIP */ };
-
-/* The header lines up to the empty one. */
-static enum head headers(struct sip_scan *s, uint32_t pos)
+static inline void known(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	struct sip_msg *m = s->msg;
+	uint32_t bit = 1u << l->id;
+
+	if (s->seen & bit & SIP_ONCE)
+		sip_header_again(s, (enum sip_header)l->id);
+	else
+		sip_readers[l->id](s, l);
+	s->seen |= bit;
+}
+
+/* A line that the quick way does not take. Returns what is behind it; NULL: no CRLF ends it. */
+static const uint8_t *odd_line(struct sip_scan *s, const uint8_t *at)
+{
 	struct sip_raw_line l;
 
-	for (uint32_t n = 0; sip_line_read(s->raw, pos, &l); n++) {
-		m->head_end = pos;
-		pos = l.end;
-		if (pos - l.at == 2) {
-			m->body = pos;
-			return HEAD_WHOLE;
-		}
-		if (n == s->limits->headers) {
-			sip_fault(s, SIP_TOO_LONG, "too many headers");
-			return HEAD_LEFT;
-		}
-		if (l.id != SIP_H_NONE) {
-			l.value = sip_line_value(s->raw, &l);
-			sip_header_read(s, &l);
-		} else if (!l.name) {
-			sip_fault(s, SIP_BAD, "header name");
-		}
-		any_line(s, &l);
-	}
-	m->head_end = pos;
+	if (!sip_line_any(s->raw, (uint32_t)(at - s->raw.p), &l))
+		return NULL;
+	if (l.bare && (SIP_ECHOED & 1u << l.id))
+		s->echo_bare = true;
+	if (l.id != SIP_H_NONE)
+		known(s, &l);
+	else if (!l.name)
+		sip_fault(s, SIP_BAD, "header name");
+	any_line(s, &l);
+	return s->raw.p + l.end;
+}
+
+static __attribute__((noinline)) void quick_line(struct sip_scan *s, const uint8_t *at, const uint8_t *next, const struct sip_quick *q)
+{
+	struct sip_raw_line l = {.at = (uint32_t)(at - s->raw.p), .end = (uint32_t)(next - s->raw.p), .id = (uint8_t)q->id, .name = q->name,
+				 .value = sip_line_value(at + q->name, next - 2)};
+
+	known(s, &l);
+}
+
+enum head { HEAD_WHOLE, HEAD_LEFT /* not all was looked at: a limit */, HEAD_CUT /* the empty line is not there, or it is no SIP */ };
+
+static enum head cut(struct sip_scan *s)
+{
 	sip_fault(s, SIP_BAD, "no empty line");
 	return HEAD_CUT;
+}
+
+/* One line more than there may be. */
+static enum head many(struct sip_scan *s)
+{
+	struct sip_raw_line l;
+
+	if (!sip_line_any(s->raw, s->msg->head_end, &l))
+		return cut(s);
+	sip_fault(s, SIP_TOO_LONG, "too many headers");
+	return HEAD_LEFT;
+}
+
+/* The header lines up to the empty one. Not inlined: its loop needs all registers. */
+static __attribute__((noinline)) enum head headers(struct sip_scan *s, uint32_t pos)
+{
+	const uint8_t *at = s->raw.p + pos, *end = s->raw.p + s->raw.n, *next = at;
+	uint32_t left = s->limits->headers, longest = s->limits->line;
+	struct sip_quick q;
+
+	for (; end - at >= 2 && !sip_is_crlf(at) && left; left--, at = next) {
+		next = sip_line_quick(at, end, &q);
+		if (!next) {
+			next = odd_line(s, at);
+			if (!next)
+				break;
+			continue;
+		}
+		if (q.id != SIP_H_NONE)
+			quick_line(s, at, next, &q);
+		if (next - at > longest)
+			sip_fault(s, SIP_TOO_LONG, "line too long");
+	}
+	s->msg->head_end = (uint32_t)(at - s->raw.p);
+	if (!next || end - at < 2)
+		return cut(s);
+	if (!sip_is_crlf(at))
+		return many(s);
+	s->msg->body = s->msg->head_end + 2;
+	return HEAD_WHOLE;
 }
 
 static enum head head(struct sip_scan *s)
 {
 	struct sip_raw_line l;
 
-	if (!sip_line_any(s->raw, 0, &l)) {
-		sip_fault(s, SIP_BAD, "no empty line");
-		return HEAD_CUT;
-	}
+	if (!sip_line_any(s->raw, 0, &l))
+		return cut(s);
 	sip_start_line(s, &l);
 	any_line(s, &l);
 	if (s->msg->fault != SIP_GARBAGE)
@@ -80,36 +130,37 @@ static enum head head(struct sip_scan *s)
 }
 
 /* Joins the values of a header that stands on several lines. */
-static struct hf_bytes join(struct sip_scan *s, enum sip_header id, uint32_t at, uint32_t lines, size_t total)
+static struct hf_bytes join(struct sip_scan *s, enum sip_header id, const struct sip_lines *all)
 {
 	struct sip_raw_line l, any = {.folded = true};
+	uint32_t at = all->first, left = all->lines;
 	struct hf_writer w;
 	void *p = NULL;
 
-	if (lines > 1) {
-		p = hf_arena_alloc(s->arena, total);
+	if (left > 1) {
+		p = hf_arena_alloc(s->arena, all->total);
 		if (!p) {
 			sip_fault(s, SIP_TOO_LONG, "no room");
 			return HF_NONE;
 		}
-		w = hf_writer_on(p, total);
+		w = hf_writer_on(p, all->total);
 	}
-	while (lines && sip_line_read(s->raw, at, &l)) {
+	while (left && sip_line_read(s->raw, at, &l)) {
 		at = l.end;
 		if (l.id != id)
 			continue;
-		l.value = sip_line_value(s->raw, &l);
 		if (!p)
 			return sip_text(s, &l, l.value);
 		if (w.n)
 			hf_w_u8(&w, ',');
 		hf_w_bytes(&w, l.value);
-		lines--;
+		left--;
 	}
 	return p ? sip_text(s, &any, hf_writer_view(&w)) : HF_NONE;
 }
 
-/* What must stand in every message (RFC 3261 8.1.1, 8.1.3.3). */
+/* What must stand in every message (RFC 3261 8.1.1, 8.1.3.3): what an answer copies. */
+#define NEEDED SIP_ECHOED
 static void whole(struct sip_scan *s)
 {
 	static const struct { enum sip_header id; const char *why; } needed[] = {
@@ -117,12 +168,14 @@ static void whole(struct sip_scan *s)
 	};
 	struct sip_msg *m = s->msg;
 
-	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+	for (size_t i = 0; (s->seen & NEEDED) != NEEDED && i < sizeof needed / sizeof needed[0]; i++)
 		if (!(s->seen & sip_bit(needed[i].id)))
 			sip_fault(s, SIP_BAD, needed[i].why);
 	sip_route_end(s);
-	m->routes_text = join(s, SIP_H_ROUTE, s->route.first, s->route.lines, s->route.total);
-	m->proxy_require = join(s, SIP_H_PROXY_REQUIRE, s->require.first, s->require.lines, s->require.total);
+	if (s->route.lines)
+		m->routes_text = join(s, SIP_H_ROUTE, &s->route);
+	if (s->require.lines)
+		m->proxy_require = join(s, SIP_H_PROXY_REQUIRE, &s->require);
 	if (m->response) {
 		m->method = m->cseq_method;
 		m->method_id = sip_method_of(m->method);

@@ -157,63 +157,40 @@ static void session_expires(struct sip_scan *s, const struct sip_raw_line *l)
 	s->msg->has_session_expires = seconds(l->value, &s->msg->session_expires);
 }
 
-/* Values kept whole. A second line: Replaces and the like are refused, for none of the two may be followed (RFC 3891 3). */
-enum { ONCE = 1, TEXT = 2 };
-static const struct {
-	void (*read)(struct sip_scan *s, const struct sip_raw_line *l);
-	uint16_t flags, at;
-	const char *twice;
-} headers[SIP_HEADERS] = {
-	[SIP_H_VIA] = {sip_via_line, 0, 0, NULL},
-	[SIP_H_FROM] = {from, ONCE, 0, "two From"},
-	[SIP_H_TO] = {to, ONCE, 0, "two To"},
-	[SIP_H_CALL_ID] = {call_id, ONCE, 0, "two Call-ID"},
-	[SIP_H_CSEQ] = {cseq, ONCE, 0, "two CSeq"},
-	[SIP_H_MAX_FORWARDS] = {max_forwards, ONCE, 0, "two Max-Forwards"},
-	[SIP_H_CONTENT_LENGTH] = {content_length, ONCE, 0, "two Content-Length"},
-	[SIP_H_ROUTE] = {sip_route_line, 0, 0, NULL},
-	[SIP_H_EXPIRES] = {expires, 0, 0, NULL},
-	[SIP_H_SUPPORTED] = {supported, 0, 0, NULL},
-	[SIP_H_REPLACES] = {NULL, ONCE | TEXT, offsetof(struct sip_msg, replaces), "two Replaces"},
-	[SIP_H_JOIN] = {NULL, ONCE | TEXT, offsetof(struct sip_msg, join), "two Join"},
-	[SIP_H_TARGET_DIALOG] = {NULL, ONCE | TEXT, offsetof(struct sip_msg, target_dialog), "two Target-Dialog"},
-	[SIP_H_EVENT] = {NULL, TEXT, offsetof(struct sip_msg, event), NULL},
-	[SIP_H_SUBSCRIPTION_STATE] = {NULL, TEXT, offsetof(struct sip_msg, subscription_state), NULL},
-	[SIP_H_SESSION_EXPIRES] = {session_expires, 0, 0, NULL},
-};
+static void proxy_require(struct sip_scan *s, const struct sip_raw_line *l) { sip_lines_note(&s->require, l); }
 
-#define ECHOED (1u << SIP_H_VIA | 1u << SIP_H_FROM | 1u << SIP_H_TO | 1u << SIP_H_CALL_ID | 1u << SIP_H_CSEQ)
-
-/* Remembers where the lines of a header are, to be joined when all are known: joining one by one would be quadratic. */
-static void note(struct sip_scan *s, const struct sip_raw_line *l, enum sip_header id)
+/* Values kept whole. */
+static void text(struct sip_scan *s, const struct sip_raw_line *l)
 {
-	if (id == SIP_H_ROUTE ? !s->msg->response : id == SIP_H_PROXY_REQUIRE) {
-		uint32_t *first = id == SIP_H_ROUTE ? &s->route.first : &s->require.first;
-		uint32_t *lines = id == SIP_H_ROUTE ? &s->route.lines : &s->require.lines;
-		size_t *total = id == SIP_H_ROUTE ? &s->route.total : &s->require.total;
+	static const uint16_t at[SIP_HEADERS] = {
+		[SIP_H_REPLACES] = offsetof(struct sip_msg, replaces),
+		[SIP_H_JOIN] = offsetof(struct sip_msg, join),
+		[SIP_H_TARGET_DIALOG] = offsetof(struct sip_msg, target_dialog),
+		[SIP_H_EVENT] = offsetof(struct sip_msg, event),
+		[SIP_H_SUBSCRIPTION_STATE] = offsetof(struct sip_msg, subscription_state),
+	};
+	struct hf_bytes *value = (struct hf_bytes *)((char *)s->msg + at[l->id]);
 
-		if ((*lines)++ == 0)
-			*first = l->at;
-		*total += l->value.n + 1;
-	}
+	*value = s->seen & 1u << l->id ? HF_NONE : sip_text(s, l, l->value); /* of two none is meant */
 }
 
-void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l)
-{
-	enum sip_header id = (enum sip_header)l->id;
-	bool again = (s->seen & sip_bit(id)) != 0;
+sip_reader *const sip_readers[SIP_HEADERS] = {
+	[SIP_H_VIA] = sip_via_line, [SIP_H_FROM] = from, [SIP_H_TO] = to, [SIP_H_CALL_ID] = call_id, [SIP_H_CSEQ] = cseq,
+	[SIP_H_MAX_FORWARDS] = max_forwards, [SIP_H_CONTENT_LENGTH] = content_length, [SIP_H_ROUTE] = sip_route_line, [SIP_H_EXPIRES] = expires,
+	[SIP_H_SUPPORTED] = supported, [SIP_H_PROXY_REQUIRE] = proxy_require, [SIP_H_REPLACES] = text, [SIP_H_JOIN] = text,
+	[SIP_H_TARGET_DIALOG] = text, [SIP_H_EVENT] = text, [SIP_H_SUBSCRIPTION_STATE] = text, [SIP_H_SESSION_EXPIRES] = session_expires,
+};
 
-	s->seen |= sip_bit(id);
-	if (l->bare && (ECHOED & sip_bit(id)))
-		s->echo_bare = true;
-	note(s, l, id);
-	if (again && headers[id].flags & ONCE) {
-		sip_fault(s, SIP_BAD, headers[id].twice);
-		if (id == SIP_H_CONTENT_LENGTH)
-			s->msg->framed = false;
-	} else if (headers[id].flags & TEXT) {
-		*(struct hf_bytes *)((char *)s->msg + headers[id].at) = again ? HF_NONE : sip_text(s, l, l->value);
-	} else if (headers[id].read) {
-		headers[id].read(s, l);
-	}
+/* Replaces and the like are refused as well, for none of the two may be followed (RFC 3891 3). */
+void sip_header_again(struct sip_scan *s, enum sip_header id)
+{
+	static const char *const twice[SIP_HEADERS] = {
+		[SIP_H_FROM] = "two From", [SIP_H_TO] = "two To", [SIP_H_CALL_ID] = "two Call-ID", [SIP_H_CSEQ] = "two CSeq",
+		[SIP_H_MAX_FORWARDS] = "two Max-Forwards", [SIP_H_CONTENT_LENGTH] = "two Content-Length", [SIP_H_REPLACES] = "two Replaces",
+		[SIP_H_JOIN] = "two Join", [SIP_H_TARGET_DIALOG] = "two Target-Dialog",
+	};
+
+	sip_fault(s, SIP_BAD, twice[id]);
+	if (id == SIP_H_CONTENT_LENGTH)
+		s->msg->framed = false;
 }

@@ -88,9 +88,17 @@ struct sip_raw_line {
 	bool folded, bare;      /* bare: a CR or LF that is no line end */
 	uint8_t id;             /* of the header */
 	uint32_t name;          /* octets of its name; 0: it is no header */
-	const uint8_t *colon;   /* behind it the value begins */
-	struct hf_bytes value;  /* see sip_line_value */
+	struct hf_bytes value;  /* of a header; blanks and folds at its ends left out */
 };
+
+/* Remembers where the lines of a header are, to be joined when all are known: joining one by one would be quadratic. */
+struct sip_lines { uint32_t first, lines; size_t total; };
+static inline void sip_lines_note(struct sip_lines *all, const struct sip_raw_line *l)
+{
+	if (all->lines++ == 0)
+		all->first = l->at;
+	all->total += l->value.n + 1;
+}
 
 struct sip_scan {
 	struct hf_bytes raw;
@@ -99,7 +107,7 @@ struct sip_scan {
 	struct sip_msg *msg;
 	uint32_t seen;          /* by header id */
 	bool echo_bare;         /* a value that answers copy holds a bare CR or LF */
-	struct { uint32_t first, lines; size_t total; } route, require; /* lines to be joined at the end */
+	struct sip_lines route, require; /* to be joined at the end */
 	struct hf_bytes last_route;
 };
 
@@ -115,8 +123,15 @@ void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why);
 /* Methods are told apart by case (RFC 3261 7.1). */
 enum sip_method sip_method_of(struct hf_bytes m);
 void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l);
-/* A line with a header that we know. */
-void sip_header_read(struct sip_scan *s, const struct sip_raw_line *l);
+/* The reader of each header that we know; `seen` has not its bit yet when this is the first line of it. */
+typedef void sip_reader(struct sip_scan *s, const struct sip_raw_line *l);
+extern sip_reader *const sip_readers[SIP_HEADERS];
+/* Headers that stand once at most; a second one is not read but given to sip_header_again. */
+#define SIP_ONCE (1u << SIP_H_FROM | 1u << SIP_H_TO | 1u << SIP_H_CALL_ID | 1u << SIP_H_CSEQ | 1u << SIP_H_MAX_FORWARDS | 1u << SIP_H_CONTENT_LENGTH | \
+		  1u << SIP_H_REPLACES | 1u << SIP_H_JOIN | 1u << SIP_H_TARGET_DIALOG)
+void sip_header_again(struct sip_scan *s, enum sip_header id);
+/* Those whose values an answer of ours copies. */
+#define SIP_ECHOED (1u << SIP_H_VIA | 1u << SIP_H_FROM | 1u << SIP_H_TO | 1u << SIP_H_CALL_ID | 1u << SIP_H_CSEQ)
 void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l);
 void sip_route_end(struct sip_scan *s);

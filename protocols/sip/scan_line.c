@@ -3,8 +3,8 @@
 #include "scan_line.h"
 #include "scan_seek.h"
 
-/* Name, blanks, and the colon behind them. */
-static void name(const uint8_t *at, const uint8_t *end, struct sip_raw_line *l)
+/* Name, blanks, and the colon behind them. Returns the colon; `at` when it is no header. */
+static const uint8_t *name(const uint8_t *at, const uint8_t *end, struct sip_raw_line *l)
 {
 	uint8_t word[HF_WIDE] = {0};
 	const uint8_t *p = sip_past(at, end, C_TOKEN);
@@ -14,29 +14,29 @@ static void name(const uint8_t *at, const uint8_t *end, struct sip_raw_line *l)
 		p++;
 	if (!l->name || p == end || *p != ':') {
 		l->name = 0;
-		return;
+		return at;
 	}
-	l->colon = p;
 	if (l->name >= HF_WIDE) {
 		l->id = SIP_WORD(hf_bytes_of(at, l->name), "subscription-state") ? SIP_H_SUBSCRIPTION_STATE : SIP_H_NONE;
-		return;
+		return p;
 	}
 	memcpy(word, at, l->name);
 	word[l->name] = ':';
 	l->id = (uint8_t)sip_header_id(hf_wide_at(word), word[0], l->name);
+	return p;
 }
 
 bool sip_line_any(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)
 {
-	const uint8_t *end = raw.p + raw.n, *at = raw.p + pos, *p;
+	const uint8_t *end = raw.p + raw.n, *at = raw.p + pos, *p, *colon;
 
 	*l = (struct sip_raw_line){.at = pos, .id = SIP_H_NONE};
 	if (end - at >= 2 && at[0] == '\r' && at[1] == '\n') { /* the empty line, which nothing folds */
 		l->end = pos + 2;
 		return true;
 	}
-	name(at, end, l);
-	for (p = l->name ? l->colon + 1 : at; (p = sip_seek_low(p, end, raw.p)) < end;) {
+	colon = name(at, end, l);
+	for (p = colon + (l->name > 0); (p = sip_seek_low(p, end, raw.p)) < end;) {
 		uint8_t octet = *p++;
 
 		if (octet != '\r' || p == end || *p != '\n') {
@@ -46,11 +46,25 @@ bool sip_line_any(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)
 		p++;
 		if (p == end || (*p != ' ' && *p != '\t')) {
 			l->end = (uint32_t)(p - raw.p);
+			if (l->name)
+				l->value = sip_line_value(colon, p - 2);
 			return true;
 		}
 		l->folded = true;
 	}
 	return false;
+}
+
+bool sip_line_read(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)
+{
+	const uint8_t *at = raw.p + pos, *end;
+	struct sip_quick q;
+
+	end = sip_line_quick(at, raw.p + raw.n, &q);
+	if (!end)
+		return sip_line_any(raw, pos, l);
+	*l = (struct sip_raw_line){.at = pos, .end = (uint32_t)(end - raw.p), .id = (uint8_t)q.id, .name = q.name, .value = sip_line_value(at + q.name, end - 2)};
+	return true;
 }
 
 bool sip_line_next(const struct sip_msg *msg, uint32_t *at, struct sip_line *out)
@@ -66,7 +80,7 @@ bool sip_line_next(const struct sip_msg *msg, uint32_t *at, struct sip_line *out
 			continue;
 		out->line = (struct sip_span){l.at, l.end - l.at};
 		out->name = (struct sip_span){l.at, l.name};
-		out->text = sip_line_value(head, &l);
+		out->text = l.value;
 		out->value = sip_span_of(head.p, out->text);
 		out->folded = l.folded;
 		out->id = l.id;

@@ -47,6 +47,7 @@ void sip_route_line(struct sip_scan *s, const struct sip_raw_line *l)
 
 	if (s->msg->response) /* has no meaning there */
 		return;
+	sip_lines_note(&s->route, l);
 	while ((more = sip_list_next(&list, &value)) == SIP_ONE && value.n) {
 		route_keep(s, l, value, comma);
 		comma = list.cur.p - 1;

@@ -20,8 +20,7 @@ void sip_mix_lp(struct sip_mix *m, struct hf_bytes b)
 
 	if (!m->spilt && b.n + 2 <= sizeof m->buf - m->n) {
 		hf_put16(m->buf + m->n, (uint16_t)b.n);
-		if (b.n)
-			memcpy(m->buf + m->n + 2, b.p, b.n);
+		hf_copy(m->buf + m->n + 2, b.p, b.n);
 		m->n += b.n + 2;
 		return;
 	}

@@ -35,8 +35,7 @@ static inline void sip_mix_add(struct sip_mix *m, struct hf_bytes b)
 		sip_mix_spill(m, b);
 		return;
 	}
-	if (b.n)
-		memcpy(m->buf + m->n, b.p, b.n);
+	hf_copy(m->buf + m->n, b.p, b.n);
 	m->n += b.n;
 }
 void sip_mix_lp(struct sip_mix *m, struct hf_bytes b);
