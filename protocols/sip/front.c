@@ -183,7 +183,7 @@ static void octets(struct sip_step *s)
 		sip_drop(s, HF_R_NO_MEMORY);
 		return;
 	}
-	memset(&p->came, 0, sizeof *p - offsetof(struct sip_parcel, came)); /* the scanner zeroes msg */
+	memset(&p->key, 0, sizeof *p - offsetof(struct sip_parcel, key)); /* the scanner zeroes msg */
 	p->came = *s->ev;
 	s->p = s->ctx->parcel = p;
 	s->ev = &p->came;

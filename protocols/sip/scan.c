@@ -1,6 +1,7 @@
 /* The scanner: framing, the walk over the header lines, and what must hold of the whole (RFC 3261 7, 8.1.1, 16.3, 18.3).
  * It keeps nothing between calls and knows no transport but "datagram or stream". Called by the front for each parcel. */
 #include "scan_line.h"
+#include "scan_seek.h"
 
 static const struct { unsigned answer; const char *tag; } faults[] = {
 	[SIP_GOOD] = {0, ""},
@@ -117,9 +118,12 @@ static __attribute__((noinline)) enum head headers(struct sip_scan *s, uint32_t 
 
 static enum head head(struct sip_scan *s)
 {
+	const uint8_t *from = s->raw.p, *end = from + s->raw.n, *cr = sip_seek_low(from, end, from);
 	struct sip_raw_line l;
 
-	if (!sip_line_any(s->raw, 0, &l))
+	if (end - cr > 2 && sip_is_crlf(cr) && cr[2] != ' ' && cr[2] != '\t')
+		l = (struct sip_raw_line){.end = (uint32_t)(cr - from) + 2};
+	else if (!sip_line_any(s->raw, 0, &l))
 		return cut(s);
 	sip_start_line(s, &l);
 	any_line(s, &l);

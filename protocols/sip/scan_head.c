@@ -18,7 +18,7 @@ static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_by
 	struct sip_cur c;
 	struct sip_one_param one;
 	enum sip_more more;
-	uint32_t n = 0;
+	const uint8_t *quick;
 
 	*text = sip_text(s, l, l->value);
 	if (!sip_addr_cut(sip_cur_in(s, l->value), address, &c) || !address->n || sip_seek_gap(address->p, address->p + address->n, s->raw.p) < address->p + address->n) {
@@ -26,7 +26,14 @@ static void party(struct sip_scan *s, const struct sip_raw_line *l, struct hf_by
 		sip_fault(s, SIP_BAD, text == &s->msg->from ? "From" : "To");
 		return;
 	}
-	while ((more = sip_param_next(&c, &one)) == SIP_ONE && n++ < s->limits->params) {
+	for (uint32_t n = 0;; n++) {
+		if (n < s->limits->params && !tag->p && (quick = SIP_QUICK_PARAM(&c, "tag"))) {
+			*tag = sip_quick_value(&c, quick);
+			continue;
+		}
+		more = sip_param_next(&c, &one);
+		if (more != SIP_ONE || n >= s->limits->params)
+			break;
 		if (!SIP_WORD(one.name, "tag"))
 			continue;
 		if (tag->p || !one.value.n || one.value.p[0] == '"')

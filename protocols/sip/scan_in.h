@@ -79,9 +79,6 @@ static inline bool sip_word(struct hf_bytes token, const char *lower, size_t n)
 const uint8_t *sip_past_quoted(const uint8_t *p, const uint8_t *end, const uint8_t *lo);
 enum sip_more { SIP_END, SIP_ONE, SIP_BROKEN };
 
-/* The same as sip_addr_split of a value that stands among others. */
-bool sip_addr_cut(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params);
-
 /* A header line as the tokenizer found it. */
 struct sip_raw_line {
 	uint32_t at, end;       /* with CRLF */

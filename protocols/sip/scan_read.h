@@ -81,6 +81,49 @@ static inline enum sip_more sip_param_next(struct sip_cur *c, struct sip_one_par
 	return SIP_ONE;
 }
 
+/* A parameter as nearly all write it: its name in small letters, '=', a value without quotes. Where the value begins; NULL: it is not so. */
+#define SIP_QUICK_PARAM(c, name) sip_quick_param(c, ";" name "=", sizeof name + 1)
+static inline const uint8_t *sip_quick_param(const struct sip_cur *c, const char *literal, size_t n)
+{
+	return (size_t)(c->end - c->p) > n && memcmp(c->p, literal, n) == 0 && sip_is(c->p[n], C_VALUE) ? c->p + n : NULL;
+}
+/* Takes that value. */
+static inline struct hf_bytes sip_quick_value(struct sip_cur *c, const uint8_t *from)
+{
+	c->p = sip_past_value(from, c->end, c->lo);
+	return hf_bytes_of(from, (size_t)(c->p - from));
+}
+
+/* "<...>" and what follows. */
+static inline bool sip_bracketed(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params)
+{
+	const uint8_t *close = sip_seek_close(c.p, c.end, c.lo);
+
+	if (close == c.end)
+		return false;
+	*uri = hf_bytes_of(c.p + 1, (size_t)(close - c.p - 1));
+	*params = (struct sip_cur){close + 1, c.end, c.lo};
+	return true;
+}
+
+/* name-addr or addr-spec: the URI without brackets, and the rest from its ';' on. False: quotes, brackets or commas are wrong. */
+static inline bool sip_addr_cut(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params)
+{
+	const uint8_t *from = c.p;
+	bool quoted = false;
+
+	while ((c.p = sip_seek_address(c.p, c.end, c.lo)) < c.end && *c.p != ';') {
+		if (*c.p == '<')
+			return sip_bracketed(c, uri, params);
+		if (*c.p == ',' || quoted || !(c.p = sip_past_quoted(c.p, c.end, c.lo)))
+			return false;
+		quoted = true;
+	}
+	*uri = sip_trim(hf_bytes_of(from, (size_t)(c.p - from)));
+	*params = c;
+	return !quoted;
+}
+
 /* The next value of a comma list; SIP_BROKEN: a quote or bracket is not closed. `more`: a comma follows it. */
 struct sip_list { struct sip_cur cur; bool more; };
 static inline struct sip_list sip_list_at(struct sip_cur c) { return (struct sip_list){c, true}; }

@@ -35,6 +35,17 @@ static enum version version_of(struct hf_bytes word)
 	return sip_run(&c, C_DIGIT).n && sip_take(&c, '.') && sip_run(&c, C_DIGIT).n && c.p == c.end ? OTHER_VERSION : NO_VERSION;
 }
 
+static bool digit(uint8_t c) { return sip_is(c, C_DIGIT); }
+
+/* As nearly all are. */
+static bool usual_status(struct sip_msg *m, struct hf_bytes t)
+{
+	if (t.n < 12 || memcmp(t.p, "SIP/2.0 ", 8) != 0 || t.p[8] < '1' || t.p[8] > '6' || !digit(t.p[9]) || !digit(t.p[10]) || t.p[11] != ' ')
+		return false;
+	m->status = (unsigned)((t.p[8] - '0') * 100 + (t.p[9] - '0') * 10 + (t.p[10] - '0'));
+	return true;
+}
+
 /* "SIP/2.0 200 OK" */
 static void status_line(struct sip_scan *s, struct hf_bytes t)
 {
@@ -44,7 +55,6 @@ static void status_line(struct sip_scan *s, struct hf_bytes t)
 	enum version v = version_of(hf_bytes_sub(t, 0, t.n - rest.n));
 	uint64_t n = 0;
 
-	m->response = true;
 	if (v != OUR_VERSION)
 		sip_fault(s, v == NO_VERSION ? SIP_GARBAGE : SIP_VERSION, "SIP-Version");
 	if (code.n != 3 || hf_read_uint(code, 699, &n) != HF_OK || n < 100 || (rest.n > 4 && rest.p[4] != ' '))
@@ -138,9 +148,10 @@ void sip_start_line(struct sip_scan *s, const struct sip_raw_line *l)
 	s->msg->start_end = s->msg->via_at = l->end;
 	if (l->folded) /* the first part is judged, the fold is a fault (RFC 3261 25.1: no LWS there) */
 		t.n = (size_t)((const uint8_t *)memchr(t.p, '\n', t.n) - t.p) - 1;
-	if (t.n >= 4 && t.p[3] == '/' && hf_bytes_istarts(t, HF_LIT("SIP/")))
+	s->msg->response = t.n >= 4 && t.p[3] == '/' && hf_bytes_istarts(t, HF_LIT("SIP/"));
+	if (s->msg->response && !usual_status(s->msg, t))
 		status_line(s, t);
-	else if (!usual_request(s, t))
+	else if (!s->msg->response && !usual_request(s, t))
 		request_line(s, t);
 	if (l->folded)
 		sip_fault(s, SIP_BAD, "folded start line");

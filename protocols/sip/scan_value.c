@@ -81,35 +81,6 @@ bool sip_value_next(struct hf_bytes *list, struct hf_bytes *value)
 	return true;
 }
 
-/* "<...>" and what follows. */
-static bool bracketed(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params)
-{
-	const uint8_t *close = sip_seek_close(c.p, c.end, c.lo);
-
-	if (close == c.end)
-		return false;
-	*uri = hf_bytes_of(c.p + 1, (size_t)(close - c.p - 1));
-	*params = (struct sip_cur){close + 1, c.end, c.lo};
-	return true;
-}
-
-bool sip_addr_cut(struct sip_cur c, struct hf_bytes *uri, struct sip_cur *params)
-{
-	const uint8_t *from = c.p;
-	bool quoted = false;
-
-	while ((c.p = sip_seek_address(c.p, c.end, c.lo)) < c.end && *c.p != ';') {
-		if (*c.p == '<')
-			return bracketed(c, uri, params);
-		if (*c.p == ',' || quoted || !(c.p = sip_past_quoted(c.p, c.end, c.lo)))
-			return false;
-		quoted = true;
-	}
-	*uri = sip_trim(hf_bytes_of(from, (size_t)(c.p - from)));
-	*params = c;
-	return !quoted;
-}
-
 bool sip_addr_split(struct hf_bytes value, struct hf_bytes *uri, struct hf_bytes *params)
 {
 	struct sip_cur rest;

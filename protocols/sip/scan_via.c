@@ -102,6 +102,28 @@ static bool via_param(struct sip_via *v, const struct sip_one_param *one, const 
 	return true;
 }
 
+/* branch, hf and rport as nearly all write them, without a look at their names. False: it is another, or written otherwise. */
+static inline bool via_quick(struct sip_via *v, struct sip_cur *c, const uint8_t *base)
+{
+	const uint8_t *from;
+
+	if ((from = SIP_QUICK_PARAM(c, "branch")) && !v->branch.p) {
+		v->branch = sip_quick_value(c, from);
+		return true;
+	}
+	if ((from = SIP_QUICK_PARAM(c, "hf")) && !v->hf.p) {
+		v->hf = sip_quick_value(c, from);
+		return true;
+	}
+	from = c->p + 6;
+	if (c->end - c->p < 6 || memcmp(c->p, ";rport", 6) != 0 || (from < c->end && *from != ';') || v->rport)
+		return false;
+	v->rport = true;
+	v->rport_span = sip_span_of(base, hf_bytes_of(c->p + 1, 5));
+	c->p = from;
+	return true;
+}
+
 static enum sip_fault via_read(struct hf_bytes value, bool folded, bool host_only, const uint8_t *base, uint32_t max_params, struct hf_arena *arena,
 	struct sip_via *v)
 {
@@ -123,7 +145,12 @@ static enum sip_fault via_read(struct hf_bytes value, bool folded, bool host_onl
 	v->params = sip_span_of(base, hf_bytes_of(c.p, (size_t)(c.end - c.p)));
 	if (host_only && v->params.n / 2 <= max_params) /* ";x" is the shortest: there are not too many */
 		return SIP_GOOD;
-	for (uint32_t n = 0; (more = sip_param_next(&c, &one)) == SIP_ONE; n++) {
+	for (uint32_t n = 0;; n++) {
+		if (n < max_params && via_quick(v, &c, base))
+			continue;
+		more = sip_param_next(&c, &one);
+		if (more != SIP_ONE)
+			break;
 		if (n == max_params)
 			return SIP_TOO_LONG;
 		if (!via_param(v, &one, base))

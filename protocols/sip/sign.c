@@ -14,19 +14,24 @@ void sip_mix_spill(struct sip_mix *m, struct hf_bytes b)
 	hf_sip_add(&m->s, b);
 }
 
-void sip_mix_lp(struct sip_mix *m, struct hf_bytes b)
+static __attribute__((noinline)) void lp_spill(struct sip_mix *m, struct hf_bytes b)
 {
 	uint8_t n[2];
 
+	hf_put16(n, (uint16_t)b.n);
+	sip_mix_add(m, hf_bytes_of(n, 2));
+	sip_mix_add(m, b);
+}
+
+void sip_mix_lp(struct sip_mix *m, struct hf_bytes b)
+{
 	if (!m->spilt && b.n + 2 <= sizeof m->buf - m->n) {
 		hf_put16(m->buf + m->n, (uint16_t)b.n);
 		hf_copy(m->buf + m->n + 2, b.p, b.n);
 		m->n += b.n + 2;
-		return;
+	} else {
+		lp_spill(m, b);
 	}
-	hf_put16(n, (uint16_t)b.n);
-	sip_mix_add(m, hf_bytes_of(n, 2));
-	sip_mix_add(m, b);
 }
 
 uint64_t sip_mix_end(struct sip_mix *m)
