@@ -95,7 +95,7 @@ static __attribute__((noinline)) enum head headers(struct sip_scan *s, uint32_t 
 	struct sip_quick q;
 
 	for (; end - at >= 2 && !sip_is_crlf(at) && left; left--, at = next) {
-		next = sip_line_quick(at, end, &q);
+		next = end - at > HF_WIDE + 2 ? sip_line_quick(at, end, &q) : NULL;
 		if (!next) {
 			next = odd_line(s, at);
 			if (!next)

@@ -82,6 +82,22 @@ static void call_id(struct sip_scan *s, const struct sip_raw_line *l)
 	}
 }
 
+/* A few digits, a blank, and the method of the start line. */
+static bool usual_cseq(struct sip_msg *m, struct hf_bytes value)
+{
+	size_t n = 0;
+	uint32_t v = 0;
+
+	for (; n < value.n && n < 9 && sip_is(value.p[n], C_DIGIT); n++)
+		v = v * 10 + value.p[n] - '0';
+	if (!n || !m->method.n || value.n != n + 1 + m->method.n || value.p[n] != ' ' || memcmp(value.p + n + 1, m->method.p, m->method.n) != 0)
+		return false;
+	m->cseq = v;
+	m->cseq_text = hf_bytes_of(value.p, n);
+	m->cseq_method = hf_bytes_of(value.p + n + 1, m->method.n);
+	return true;
+}
+
 /* RFC 3261 8.1.1.5: below 2^31. */
 static void cseq(struct sip_scan *s, const struct sip_raw_line *l)
 {
@@ -90,6 +106,8 @@ static void cseq(struct sip_scan *s, const struct sip_raw_line *l)
 	uint64_t v = 0;
 
 	m->cseq_value = sip_text(s, l, l->value);
+	if (m->fault == SIP_GOOD && usual_cseq(m, l->value))
+		return;
 	m->cseq_text = sip_run(&c, C_TOKEN);
 	sip_blanks(&c);
 	m->cseq_method = sip_run(&c, C_TOKEN);

@@ -60,7 +60,7 @@ bool sip_line_read(struct hf_bytes raw, uint32_t pos, struct sip_raw_line *l)
 	const uint8_t *at = raw.p + pos, *end;
 	struct sip_quick q;
 
-	end = sip_line_quick(at, raw.p + raw.n, &q);
+	end = raw.n - pos > HF_WIDE + 2 ? sip_line_quick(at, raw.p + raw.n, &q) : NULL;
 	if (!end)
 		return sip_line_any(raw, pos, l);
 	*l = (struct sip_raw_line){.at = pos, .end = (uint32_t)(end - raw.p), .id = (uint8_t)q.id, .name = q.name, .value = sip_line_value(at + q.name, end - 2)};

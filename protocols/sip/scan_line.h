@@ -16,47 +16,47 @@ extern const uint8_t sip_name_ids[SIP_NAME_SLOTS];
 /* Which header the name is that begins in w with `first`, and whose colon is octet n of it. NONE as well for what is no token. */
 static inline enum sip_header sip_header_id(hf_wide w, uint8_t first, unsigned n)
 {
-	unsigned slot = SIP_NAME_SLOT(n, first | 0x20u), all = (2u << n) - 1;
+	unsigned slot = SIP_NAME_SLOT(n, first | 0x20u);
 	unsigned same = hf_wide_bits(hf_wide_same(hf_wide_small(w), hf_wide_at((const uint8_t *)sip_names[slot].text)));
 
-	return (same & all) == all ? (enum sip_header)sip_name_ids[slot] : SIP_H_NONE;
+	return hf_wide_first(~same) > n ? (enum sip_header)sip_name_ids[slot] : SIP_H_NONE;
 }
 
 /* ---- lines ---- */
 
 static inline bool sip_is_crlf(const uint8_t *p) { return memcmp(p, "\r\n", 2) == 0; }
 
-/* A line as nearly all are: a name of letters and '-' that is below 16 octets, right before its colon, and no fold. Returns what is behind
- * it; NULL: read it by sip_line_any. Inlined with all it finds in registers: this is most of what a message costs. */
+/* A line as nearly all are: not at the end, a name of letters and '-' that is below 16 octets, right before its colon, and no fold. Returns what is behind
+ * it; NULL: read it by sip_line_any. More than HF_WIDE + 2 octets must be there. Inlined with all it finds in registers: this is most of what a message costs. */
 struct sip_quick { unsigned id, name; };
 static inline __attribute__((always_inline)) const uint8_t *sip_line_quick(const uint8_t *at, const uint8_t *end, struct sip_quick *l)
 {
-	const uint8_t *p = at, *stop = end - 2; /* of a CR at stop or later not enough is there to see */
+	const uint8_t *p = at, *last = end - 2 - HF_WIDE; /* the last block; behind its CR an octet can be seen */
 	unsigned colon, low, usual;
 	hf_wide w;
 
-	if (stop - at <= HF_WIDE)
-		return NULL;
 	w = hf_wide_at(at);
 	colon = hf_wide_bits(hf_wide_is(w, ':'));
-	if (!colon || colon & 1) /* none, or no name before it */
+	if (!colon)
 		return NULL;
 	l->name = hf_wide_first(colon);
 	l->id = sip_header_id(w, *at, l->name);
 	if (l->id == SIP_H_NONE) {
 		usual = hf_wide_bits(hf_wide_or(hf_wide_in(hf_wide_small(w), 'a', 'z'), hf_wide_is(w, '-')));
-		if ((usual | ~0u << l->name) != ~0u)
+		if (!l->name || hf_wide_first(~usual) != l->name)
 			return NULL;
 	}
 	for (low = hf_wide_bits(hf_wide_upto(w, 13)); !low;) {
 		p += HF_WIDE;
-		if (stop - p >= HF_WIDE)
+		if (p <= last)
 			low = hf_wide_bits(hf_wide_upto(hf_wide_at(p), 13));
-		else if (p >= stop || !(low = hf_wide_bits(hf_wide_upto(hf_wide_at(stop - HF_WIDE), 13)) >> (HF_WIDE - (stop - p))))
+		else if (p >= last + HF_WIDE || !(low = hf_wide_bits(hf_wide_upto(hf_wide_at(last), 13)) >> (p - last)))
 			return NULL;
 	}
 	p += hf_wide_first(low);
-	return sip_is_crlf(p) && p[2] != ' ' && p[2] != '\t' ? p + 2 : NULL;
+	if (!sip_is_crlf(p) || (p[2] <= ' ' && (p[2] == ' ' || p[2] == '\t')))
+		return NULL;
+	return p + 2;
 }
 
 /* What stands between colon and CRLF, without the blanks (and folds) around it. */

@@ -201,6 +201,13 @@ void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l)
 
 	if (first)
 		m->via_at = l->at;
+	if (list.cur.p < list.cur.end && sip_seek_comma(list.cur.p, list.cur.end, list.cur.lo) == list.cur.end) { /* it stands alone */
+		keep(s, l->value, l->folded);
+		m->n_vias++;
+		if (first)
+			m->via_cut = (struct sip_span){l->at, l->end - l->at};
+		return;
+	}
 	while ((more = sip_list_next(&list, &value)) == SIP_ONE && value.n) {
 		keep(s, value, l->folded);
 		m->n_vias++;
