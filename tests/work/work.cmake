@@ -1,7 +1,7 @@
 # Cost as work: tests/work/NAME.c does a thing as many times as it is told, count.py asks callgrind how many instructions once takes.
 # NAME and the most it may be, some above what gcc -O2 makes of it. Not for instrumented programs, nor where a scanner has no SSE2.
 set(hf_work
-  "sip 23000 hf_sip hf_base"
+  "sip 18000 hf_sip hf_base"
 )
 
 if(HF_SANITIZE OR HF_FUZZ OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR CMAKE_BUILD_TYPE STREQUAL "Debug")
