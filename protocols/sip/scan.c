@@ -60,6 +60,7 @@ static const uint8_t *odd_line(struct sip_scan *s, const uint8_t *at)
 	return s->raw.p + l.end;
 }
 
+/* A known header on a line that the quick way took. */
 static __attribute__((noinline)) void quick_line(struct sip_scan *s, const uint8_t *at, const uint8_t *next, const struct sip_quick *q)
 {
 	struct sip_raw_line l = {.at = (uint32_t)(at - s->raw.p), .end = (uint32_t)(next - s->raw.p), .id = (uint8_t)q->id, .name = q->name,
@@ -173,7 +174,7 @@ static void whole(struct sip_scan *s)
 	struct sip_msg *m = s->msg;
 
 	for (size_t i = 0; (s->seen & NEEDED) != NEEDED && i < sizeof needed / sizeof needed[0]; i++)
-		if (!(s->seen & sip_bit(needed[i].id)))
+		if (!(s->seen & 1u << needed[i].id))
 			sip_fault(s, SIP_BAD, needed[i].why);
 	sip_route_end(s);
 	if (s->route.lines)

@@ -113,7 +113,6 @@ enum sip_header {
 	SIP_H_EXPIRES, SIP_H_SUPPORTED, SIP_H_PROXY_REQUIRE, SIP_H_REPLACES, SIP_H_JOIN,
 	SIP_H_TARGET_DIALOG, SIP_H_EVENT, SIP_H_SUBSCRIPTION_STATE, SIP_H_SESSION_EXPIRES, SIP_HEADERS,
 };
-static inline uint32_t sip_bit(enum sip_header h) { return 1u << h; }
 
 /* Notes a fault, unless one was noted before. */
 void sip_fault(struct sip_scan *s, enum sip_fault fault, const char *why);

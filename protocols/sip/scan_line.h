@@ -26,9 +26,11 @@ static inline enum sip_header sip_header_id(hf_wide w, uint8_t first, unsigned n
 
 static inline bool sip_is_crlf(const uint8_t *p) { return memcmp(p, "\r\n", 2) == 0; }
 
-/* A line as nearly all are: not at the end, a name of letters and '-' that is below 16 octets, right before its colon, and no fold. Returns what is behind
- * it; NULL: read it by sip_line_any. More than HF_WIDE + 2 octets must be there. Inlined with all it finds in registers: this is most of what a message costs. */
-struct sip_quick { unsigned id, name; };
+struct sip_quick { unsigned id, name; /* octets of it */ };
+
+/* A line as nearly all are: not at the end, its name of letters and '-', below 16 octets and right before its colon, and no fold. Returns
+ * what is behind it; NULL: read it by sip_line_any. More than HF_WIDE + 2 octets must be there. Inlined with all it finds in registers, for
+ * this is most of what a message costs. */
 static inline __attribute__((always_inline)) const uint8_t *sip_line_quick(const uint8_t *at, const uint8_t *end, struct sip_quick *l)
 {
 	const uint8_t *p = at, *last = end - 2 - HF_WIDE; /* the last block; behind its CR an octet can be seen */

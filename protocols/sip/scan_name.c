@@ -1,7 +1,6 @@
 /* Which header a name is, in its long and compact form and in any case (RFC 3261 7.3.1, 7.3.3, 20; the IANA registry).
  * Only names whose values the scanner reads are known; the other compact forms (m r c e s u d j y a n b) are letters of their own
- * and can't be mistaken for one of these. Subscription-State is longer than these and is told by
- * sip_line_any. Tables of sip_header_id (scan_line.h). */
+ * and can't be mistaken for one of these. Subscription-State is longer than a row and is told by sip_line_any. Tables of sip_header_id. */
 #include "scan_line.h"
 
 #define SLOT(n, first) SIP_NAME_SLOT((n) - 1, first) /* n counts the NUL */

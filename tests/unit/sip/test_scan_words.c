@@ -1,5 +1,5 @@
-/* The scanner reads eight octets at a time: each octet is judged by itself, whatever stands beside it and wherever it stands in its word.
- * Breaks when: a bound in scan_in.h's tests on words is off by one, or octets above 127 are let through as letters. */
+/* The scanner reads sixteen octets at a time: each octet is judged by itself, whatever stands beside it and wherever it stands among them.
+ * Breaks when: a bound in scan_line.h or scan_seek.h is off by one, or octets above 127 are let through as letters. */
 #include "sip_data.h"
 
 static struct sip_msg msg;
