@@ -33,11 +33,11 @@ static void expire(struct hf_net *net, struct hf_engine *e, const char *pool, ui
 	unsigned n = hf_engine_expire(e, ids, REAP_AT_ONCE, now);
 	struct hf_server_view v;
 
-	if (n)
-		hf_net_end_off(net);
 	for (unsigned i = 0; i < n; i++)
 		if (hf_engine_server(e, ids[i], &v))
 			hf_log(HF_LOG_WARN, "event=server-off pool=%s server=%s reason=%s sessions=%u flows=%u", pool, v.name, v.removed ? "removed-expiry" : "drain-deadline", v.sessions, v.held);
+	if (n) /* behind the lines, which say who was left */
+		hf_net_end_off(net);
 }
 
 static void reap(struct hf_engine *e, const char *pool)
