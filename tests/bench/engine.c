@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "holdfast/engine.h"
 #include "holdfast/hash.h"
 #include "holdfast/store.h"
 
-enum { SERVERS = 10, ROUNDS = 50, EACH = 20000, NOW = 1000000 };
+enum { SERVERS = 10, SERVERS_MANY = 1000, ROUNDS = 50, EACH = 20000, NOW = 1000000 };
 
 static const uint8_t key[16] = {1, 2, 3};
 static volatile uint64_t sink;
@@ -33,9 +34,9 @@ static uint64_t fingerprint(uint64_t n)
 
 static void pool(struct hf_engine *e, unsigned n)
 {
-	static char name[SERVERS + 1][8];
-	struct hf_member_conf m[SERVERS + 1];
-	uint16_t ids[SERVERS + 1];
+	static char name[SERVERS_MANY + 1][8];
+	static struct hf_member_conf m[SERVERS_MANY + 1];
+	static uint16_t ids[SERVERS_MANY + 1];
 
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(name[i], sizeof name[i], "s%u", i + 1);
@@ -143,6 +144,37 @@ static void change(struct hf_engine *e, const char *what)
 	printf("%-42s %6.2f ms in all, %.3f ms the longest tick\n", what, total / 1e6, longest / 1e6);
 }
 
+/* From a dead process to a pool that answers: tables of a file of run-dir's kind, with as many sessions as they take, and n servers. */
+static void restart(const struct hf_engine_conf *c, uint64_t sessions, unsigned n)
+{
+	char dir[] = "/dev/shm/holdfast-bench-XXXXXX", path[64];
+	struct hf_region r;
+	uint8_t said[256];
+	struct hf_writer why = hf_writer_on(said, sizeof said);
+
+	if (!mkdtemp(dir))
+		return;
+	snprintf(path, sizeof path, "%s/bench.tables", dir);
+	for (unsigned i = 0; i < 3; i++) { /* a first start, one with the same pool, one with another */
+		double t = now_ns() / 1e6, opened;
+		struct hf_engine *e = NULL;
+
+		if (hf_store_open(dir, "bench", hf_engine_need(c), 0, &r, &why) != HF_OK || !(e = hf_engine_new(c, r.p, NOW)))
+			break;
+		opened = now_ns() / 1e6;
+		pool(e, i < 2 ? n : n - 1);
+		if (i == 0)
+			start(e, 0, sessions);
+		else
+			printf("restart, %llu sessions, %4u servers, %-9s %6.2f ms of CPU (%.2f to open the tables)\n", (unsigned long long)sessions, n, i == 1 ? "same" : "one less",
+			       now_ns() / 1e6 - t, opened - t);
+		hf_engine_free(e);
+		hf_store_close(&r);
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t sessions = 1000000;
@@ -175,5 +207,7 @@ int main(int argc, char **argv)
 	change(e, "one server less");
 	hf_engine_free(e);
 	hf_store_close(&region);
+	restart(&c, sessions, SERVERS);
+	restart(&c, sessions, SERVERS_MANY);
 	return 0;
 }
