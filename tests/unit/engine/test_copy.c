@@ -264,7 +264,7 @@ static void kept_slots(void **state)
 	(void)state;
 	for (unsigned m = 0; m < 4; m++) {
 		struct farm *f = farm_of(methods[m], HF_MODE_AUTO, 5, 1000, 3000, T0);
-		uint64_t fill = hf_engine_digest(f->e);
+		uint64_t fill = hf_engine_digest(f->e), fill_50;
 		uint16_t other;
 
 		for (unsigned i = 0; i < 2000; i++)
@@ -281,12 +281,15 @@ static void kept_slots(void **state)
 		assert_int_equal(farm_apply(f, T0), HF_OK);
 		assert_int_not_equal(hf_engine_owner(f->e, 77), other);
 		farm_check(f);
+		fill_50 = hf_engine_digest(f->e);
 		f->m[2].weight = 100;
 		assert_int_equal(farm_apply(f, T0), HF_OK);
-		hf_engine_tick(f->e, T0); /* and dies there */
+		for (unsigned i = 0; i < 30 && hf_engine_digest(f->e) == fill_50; i++)
+			hf_engine_tick(f->e, T0); /* and dies there */
 		f->m[2].weight = 50;
 		again(f);
 		assert_int_equal(farm_apply(f, T0), HF_OK);
+		assert_int_equal(hf_engine_digest(f->e), fill_50);
 		f->m[2].weight = 100;
 		assert_int_equal(farm_apply(f, T0), HF_OK);
 		farm_settle(f, T0);
