@@ -148,6 +148,7 @@ struct hf_ask {
 	struct hf_key refs[2];   /* looked up before the key and never made; why = dialog */
 	struct hf_key key;       /* fp 0: none, the pool's fallback decides and nothing is remembered */
 	uint64_t place;          /* the fingerprint that places a key without an entry, by its own entry (a bond) before its slot; 0: the key's own */
+	struct hf_bytes place_kind, place_octets; /* what that is the fingerprint of, for who explains; may be empty */
 	uint64_t place_else;     /* looked up for a bond where `place` has none; 0: none */
 	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
 	bool renews;             /* what binds the key is made anew (a registration, a desktop's connection): `on-down` and `drain-bound` say how long it holds */

@@ -139,6 +139,15 @@ static uint64_t place_of(const struct sip_step *s, struct hf_bytes label, struct
 	return octets.n ? hf_fingerprint(s->ctx->site->hash_key, label, octets, s->conf->key_length) : 0;
 }
 
+/* The octets place a new session. False: there are none. */
+static bool set_place(const struct sip_step *s, struct hf_bytes label, struct hf_bytes octets, struct hf_ask *q)
+{
+	q->place = place_of(s, label, octets);
+	q->place_kind = label;
+	q->place_octets = octets;
+	return q->place != 0;
+}
+
 /* One of two users, whoever has a bond: who is called, or who calls. False: there is neither. */
 static bool by_user(const struct sip_step *s, const struct sip_key *k, struct hf_ask *q)
 {
@@ -146,17 +155,13 @@ static bool by_user(const struct sip_step *s, const struct sip_key *k, struct hf
 	struct hf_bytes label = sip_key_label(k);
 
 	if (is_of_record(m)) {
-		q->place = place_of(s, label, sip_user_in(s->ctx, m->to_addr));
-		q->renews = q->place && m->method_id == SIP_REGISTER;
+		q->renews = set_place(s, label, sip_user_in(s->ctx, m->to_addr), q) && m->method_id == SIP_REGISTER;
 		return q->place != 0;
 	}
-	q->place = place_of(s, label, sip_user_in(s->ctx, m->uri.text));
+	if (!set_place(s, label, sip_user_in(s->ctx, m->uri.text), q))
+		return set_place(s, label, sip_user_in(s->ctx, m->from_addr), q);
 	q->place_else = place_of(s, label, sip_user_in(s->ctx, m->from_addr));
-	if (!q->place) {
-		q->place = q->place_else;
-		q->place_else = 0;
-	}
-	return q->place != 0;
+	return true;
 }
 
 void sip_place(const struct sip_step *s, struct hf_ask *q)
@@ -165,8 +170,6 @@ void sip_place(const struct sip_step *s, struct hf_ask *q)
 
 	for (unsigned i = 0; i < chain->n; i++) {
 		const struct sip_key *k = &chain->key[i];
-		struct hf_bytes o;
-
 		if (k->kind == SIP_KEY_CALL_ID && s->p->msg.call_id.n <= s->conf->key_length)
 			return; /* the key of the session itself */
 		if (k->kind == SIP_KEY_USER) {
@@ -174,9 +177,7 @@ void sip_place(const struct sip_step *s, struct hf_ask *q)
 				return;
 			continue;
 		}
-		o = octets_of(s, k);
-		q->place = place_of(s, sip_key_label(k), o);
-		if (q->place)
+		if (set_place(s, sip_key_label(k), octets_of(s, k), q))
 			return;
 	}
 	q->unplaced = true;

@@ -63,7 +63,17 @@ static void tell_reason(struct teller *t, const struct hf_act *a)
 	tell_end(t);
 }
 
-/* An act that net would do. */
+static void say_place(struct hf_writer *w, const struct hf_ask *a)
+{
+	if (!a->place_octets.n) {
+		hf_w_str(w, "another key");
+		return;
+	}
+	hf_w_escaped(w, a->place_kind);
+	hf_w_str(w, ":");
+	hf_w_escaped(w, hf_bytes_sub(a->place_octets, 0, 128));
+}
+
 static void tell_ask(struct teller *t, const struct hf_note *n)
 {
 	const struct hf_ask *a = &n->act.ask;
@@ -76,9 +86,12 @@ static void tell_ask(struct teller *t, const struct hf_note *n)
 		if (a->place)
 			json_hex(t->j, HF_F_FINGERPRINT, a->place, HF_FP_BITS / 4);
 		w = tell_say(t);
-		if (a->place)
-			hf_w_printf(w, "a new session is placed by another key, fingerprint %015llx", (unsigned long long)a->place);
-		else
+		if (a->place) {
+			hf_w_str(w, "a new session is placed by ");
+			say_place(w, a);
+			hf_w_printf(w, ", fingerprint %015llx", (unsigned long long)a->place);
+		}
+		if (!a->place)
 			hf_w_str(w, "nothing in the message places a new session: the fallback does");
 		tell_end(t);
 	}

@@ -1,8 +1,10 @@
 """What `explain` says of a message is what then happens to it, for SIP over UDP and for RDP, while servers fill up, drain and are off; and asking
 changes nothing. With a second copy of any rule the two differ at the first spill; with an act that is done they differ in what is remembered."""
-import json, select, socket, subprocess
+import glob, json, os, select, socket, subprocess
 
 from scenario import check, equal, until
+
+TIMEOUT = 150
 
 
 def explain(s, g, octets, *args, want=0):
@@ -92,11 +94,39 @@ def desktops(s, g, hosts):
         c.close()
 
 
+def hostile(s, g):
+    """every message of the sets, as it is: an answer, and nothing remembered"""
+    data = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
+    before = g.status()
+    files = sorted(glob.glob(f"{data}/sip/extra/*.sip") + glob.glob(f"{data}/rdp/*.hex"))
+    check(len(files) > 150, "messages:", len(files))
+    for path in files:
+        with open(path, "rb") as f:
+            octets = f.read()
+        octets = octets if path.endswith(".hex") else octets.hex().encode()
+        if octets.strip() and len(octets) <= 2 * 65536:
+            explain(s, g, octets, "--hex")
+            explain(s, g, octets, "--hex", "--via", "tcp", "--from", "127.0.0.9:1")
+    after = g.status()
+    for x in ("parcels", "drops"):
+        equal([v[x] for v in after["services"]], [v[x] for v in before["services"]], f"{x} after explaining")
+    equal([p["entries"] for p in after["pools"]], [p["entries"] for p in before["pools"]], "entries after explaining")
+
+
+def by_another_key(s, servers):
+    g = s.gateway(s.ini_gateway("other") + s.ini_sip(servers, "probe = none", "key = from-user call-id"), name="other")
+    place = [x for x in explain(s, g, invite(1))[0]["steps"] if x["step"] == "place"]
+    check(len(place) == 1 and "from-user:a," in place[0]["text"], "what places it:", place)
+    g.stop()
+
+
 def run(s):
     servers, hosts = [Udp(f"pbx{i}") for i in (1, 2, 3)], [Tcp(f"ts{i}") for i in (1, 2, 3)]
     g = s.gateway(s.ini_gateway() + s.ini_sip(servers, "probe = none\nload-factor = 1.1") + s.ini_rdp(hosts, "probe = none\nload-factor = 1.1"))
     calls(s, g, servers)
     desktops(s, g, hosts)
+    hostile(s, g)
+    by_another_key(s, servers)
     told = explain(s, g, b"\xff" * 40)                           # nobody's: every service says why
     equal([x["steps"][-1]["step"] in ("drop", "close") for x in told], [True, True], "octets of no protocol")
     equal([x["service"] for x in told], ["calls", "desktops"], "services")
