@@ -1,10 +1,19 @@
 /* What the engine costs: nanoseconds a decision, octets a session, milliseconds a change. One line a figure; it asserts nothing.
  * A decision's figure is the least of many short runs, as whatever else the machine does only adds to one.
  * usage: bench_engine [sessions, default 1000000] */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#if defined(__has_include)
+#if __has_include(<xxhash.h>)
+#define XXH_INLINE_ALL
+#include <xxhash.h> /* libxxhash-dev: the yardstick of other engines' figures, if it is here */
+#endif
+#endif
 
 #include "holdfast/engine.h"
 #include "holdfast/hash.h"
@@ -72,6 +81,23 @@ static double ends(struct hf_engine *e, const uint64_t *fp)
 	return (now_ns() - t) / EACH;
 }
 
+/* One XXH3 of 40 octets, by which figures of other machines can be compared; 0: the library is not here. */
+static double yardstick(void)
+{
+#ifdef XXH_INLINE_ALL
+	uint8_t id[40] = "................................@host.io";
+	double t = now_ns();
+
+	for (unsigned i = 0; i < EACH; i++) {
+		hf_put64(id, i);
+		sink += XXH3_64bits(id, sizeof id);
+	}
+	return (now_ns() - t) / EACH;
+#else
+	return 0;
+#endif
+}
+
 static void least(double *best, double t)
 {
 	if (*best == 0 || t < *best)
@@ -85,7 +111,7 @@ static void decide(struct hf_engine *e, uint64_t live)
 		"a new key, answer only", "start", "linger", "end", "a key's hash"};
 	static uint64_t known[EACH], fresh[EACH];
 	static uint16_t cookie[EACH], none[EACH];
-	double best[8] = {0};
+	double best[8] = {0}, x = 0;
 	uint64_t r = 88172645463325252u;
 
 	for (unsigned n = 0; n < ROUNDS; n++) {
@@ -94,6 +120,7 @@ static void decide(struct hf_engine *e, uint64_t live)
 		for (unsigned i = 0; i < EACH; i++)
 			fresh[i] = fingerprint(((uint64_t)1 << 40) + (uint64_t)n * EACH + i);
 		least(&best[7], (now_ns() - t) / EACH);
+		least(&x, yardstick());
 		for (unsigned i = 0; i < EACH; i++) {
 			struct hf_question q = {.life = HF_LIFE_NONE};
 			struct hf_answer a;
@@ -113,8 +140,10 @@ static void decide(struct hf_engine *e, uint64_t live)
 		least(&best[5], asks(e, fresh, none, HF_LIFE_LINGER));
 		least(&best[6], ends(e, fresh));
 	}
-	for (unsigned i = 0; i < 8; i++)
-		printf("%-42s %6.1f ns beside %llu\n", what[i], best[i], (unsigned long long)live);
+	for (unsigned i = 0; i < 8; i++) {
+		printf("%-42s %6.1f ns beside %llu", what[i], best[i], (unsigned long long)live);
+		printf(x > 0 ? ", %.1f times XXH3\n" : "\n", best[i] / x);
+	}
 }
 
 static void start(struct hf_engine *e, uint64_t from, uint64_t to)
@@ -175,6 +204,87 @@ static void restart(const struct hf_engine_conf *c, uint64_t sessions, unsigned 
 	rmdir(dir);
 }
 
+/* ---- workers beside each other ---- */
+
+struct work {
+	struct hf_engine *e;
+	uint64_t from;    /* its own keys */
+	_Atomic bool *go;
+	double ns;        /* a round, of its own processor time */
+};
+
+/* What a worker of a busy gateway asks: of ten questions one starts a session, one ends one, eight are about live ones. */
+static void *works(void *arg)
+{
+	struct work *w = arg;
+	double t;
+
+	while (!atomic_load(w->go))
+		;
+	t = now_ns();
+	for (uint64_t k = w->from; k < w->from + 10 * EACH; k++) {
+		struct hf_question q = {.key = {.fp = fingerprint(k)}, .life = HF_LIFE_START, .life_s = 3600, .flags = HF_COUNTED};
+		struct hf_lesson l = {.key = {.fp = fingerprint(k - 1000)}, .life = HF_LIFE_END};
+		struct hf_answer a;
+
+		hf_engine_choose(w->e, &q, &a, NOW);
+		q.life = HF_LIFE_TOUCH;
+		for (unsigned i = 0; i < 8; i++) {
+			q.key.fp = fingerprint((k * 8 + i) % 10000);
+			hf_engine_choose(w->e, &q, &a, NOW);
+			sink += a.server;
+		}
+		if (k - w->from >= 1000)
+			sink += hf_engine_learn(w->e, &l, NOW);
+	}
+	w->ns = (now_ns() - t) / (10 * EACH);
+	return NULL;
+}
+
+/* What a round takes a worker, of n that run at once, while servers go down and up. */
+static double beside(struct hf_engine *e, unsigned n)
+{
+	static uint64_t next = (uint64_t)1 << 41;
+	_Atomic bool go = false;
+	struct work w[2];
+	pthread_t t[2];
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++, next += (uint64_t)1 << 20) {
+		w[i] = (struct work){e, next, &go, 0};
+		if (pthread_create(&t[i], NULL, works, &w[i]) != 0)
+			exit(1);
+	}
+	atomic_store(&go, true);
+	for (unsigned i = 0; i < 40; i++) {
+		const struct timespec rest = {0, 2000000};
+
+		hf_engine_mark(e, 2, HF_MARK_DOWN, i % 2 == 0, NOW);
+		for (unsigned k = 0; k < 4; k++)
+			(void)hf_engine_tick(e, NOW);
+		nanosleep(&rest, NULL);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		pthread_join(t[i], NULL);
+		sum += w[i].ns;
+	}
+	hf_engine_mark(e, 2, HF_MARK_DOWN, false, NOW);
+	while (hf_engine_tick(e, NOW))
+		;
+	return sum / n;
+}
+
+static void workers(struct hf_engine *e)
+{
+	double one = 0, two = 0;
+
+	for (unsigned i = 0; i < 5; i++) {
+		least(&one, beside(e, 1));
+		least(&two, beside(e, 2));
+	}
+	printf("%-42s %6.2f times one (%.0f and %.0f ns a round of ten)\n", "two workers while the pool changes", 2 * one / two, one, two);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t sessions = 1000000;
@@ -198,6 +308,7 @@ int main(int argc, char **argv)
 	if (sessions > 10000 + EACH) {
 		start(e, 0, 10000);
 		decide(e, 10000);
+		workers(e);
 	}
 	start(e, 0, sessions > 2 * EACH ? sessions - EACH : sessions / 2); /* room for those that decide starts */
 	decide(e, sessions > 2 * EACH ? sessions - EACH : sessions / 2);

@@ -1,5 +1,5 @@
-"""Where new sessions go: a table's balances by their rules and within bounds, a server that came up by its slow start, and a full table or a greedy
-source by the hash. Without balance in the engine's conf, the ramp at a tick, or the answer by the hash alone, it fails."""
+"""Where new sessions go: a table's balances by their rules and within bounds, a server that came up by its slow start, a full table or a greedy
+source by the hash, and what has no key by the fallback. Without balance in the engine's conf, the ramp at a tick, or the answer by the hash alone, it fails."""
 from scenario import check, equal, until
 
 
@@ -61,9 +61,26 @@ def full(s):
         g.stop()
 
 
+def fallbacks(s):
+    a, b = s.sip_server("pbx3"), s.sip_server("pbx4")
+    for how in ("round-robin", "least-sessions", "source"):
+        name = f"gw-{how}-unplaced"
+        g = s.gateway(s.ini_gateway(name) + s.ini_sip([a, b], f"probe = none\nload-factor = off\nfallback = {how}", "key = header:X-Room"), name=name)
+        phones = s.phones(g, name=f"phones-{how}")
+        got = phones.ask("call 20")
+        s.all_home(got, f"{how}: calls without the header")
+        want = [20] if how == "source" else [10, 10]
+        equal(sorted(got["by_server"].values()), want, f"{how}: spread")
+        s.all_home(phones.ask("ask all"), f"{how}: what follows")
+        s.all_home(phones.ask("bye all"), f"{how}: hanging up")
+        phones.end()
+        g.stop()
+
+
 def run(s):
     hosts = [s.rdp_host(f"ts{i}") for i in (1, 2, 3)]
     balances(s, hosts)
     slow_start(s, hosts)
     full(s)
+    fallbacks(s)
     s.no_strangers()

@@ -175,6 +175,30 @@ static void cap_and_workers(void **state)
 	farm_free(f);
 }
 
+/* Workers take turns without a lock: each server gets its own of all, within what both may have in hand. Without the compare in balance_turn, two
+ * that see the same turn both take it, and shares drift. */
+static void turns_of_workers(void **state)
+{
+	enum { EACH = 5000 };
+	struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.mode = HF_MODE_TABLE, .balance = HF_BALANCE_ROUND_ROBIN, .max_entries = WORKERS * EACH}, T0), 10, T0);
+	struct work w[WORKERS];
+	pthread_t t[WORKERS];
+
+	(void)state;
+	for (unsigned i = 0; i < WORKERS; i++) {
+		w[i] = (struct work){.f = f, .seed = 91 + i, .steps = EACH};
+		assert_int_equal(pthread_create(&t[i], NULL, placer, &w[i]), 0);
+	}
+	for (unsigned i = 0; i < WORKERS; i++) {
+		pthread_join(t[i], NULL);
+		assert_int_equal(w[i].wrong, 0);
+	}
+	for (unsigned i = 0; i < 10; i++)
+		assert_in_range(farm_server(f, f->id[i]).sessions, WORKERS * EACH / 10 - WORKERS, WORKERS * EACH / 10 + WORKERS);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* Both race for a server's last place: who counted one too many gives it back, or the counts drift within a second of this. */
 static void *racer(void *arg)
 {
@@ -213,7 +237,7 @@ static void last_place(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(other_methods), cmocka_unit_test(cap_and_workers), cmocka_unit_test(last_place)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(other_methods), cmocka_unit_test(cap_and_workers), cmocka_unit_test(turns_of_workers), cmocka_unit_test(last_place)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
