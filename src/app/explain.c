@@ -230,6 +230,11 @@ static void tell_story(struct gateway *g, const struct hf_story *s, struct hf_by
 		if (s->note[i].act.kind == HF_ACT_ASK)
 			a = &s->note[i].answer;
 	}
+	if (s->cut) {
+		tell_begin(&t, "more");
+		hf_w_str(tell_say(&t), "there was more before the last step than is kept");
+		tell_end(&t);
+	}
 	json_close(j, ']');
 	if (a)
 		tell_answer(&t, a);

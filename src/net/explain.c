@@ -6,9 +6,10 @@
 static struct hf_note *note(struct parcel *p, const struct hf_act *act)
 {
 	struct hf_story *s = p->story;
-	struct hf_note *n = &s->note[s->n < HF_NOTES_MAX ? s->n++ : HF_NOTES_MAX - 1];
+	struct hf_note *n;
 
-	s->cut |= n == &s->note[HF_NOTES_MAX - 1] && n->act.kind != 0;
+	s->cut |= s->n == HF_NOTES_MAX;
+	n = &s->note[s->n < HF_NOTES_MAX ? s->n++ : HF_NOTES_MAX - 1];
 	*n = (struct hf_note){.act = *act};
 	return n;
 }
