@@ -1,0 +1,563 @@
+/* Failover (hold.c, react.c, attempt.c) by literal octets and times: who gets what when servers refuse, are silent, late or out of reach, and when
+ * the client changes its mind. Case numbers are those of tests/CASES.tsv. */
+#include "hold_kit.h"
+
+#define ALICE "192.0.2.51:5060"
+#define PBX(n) "192.0.2.10" #n ":5060"
+
+static struct hk h;
+static char first[3000], second[3000]; /* what went to the first two servers */
+
+static int up(void **state)
+{
+	(void)state;
+	hk_init(&h);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	kit_fini(&h.k);
+	return 0;
+}
+
+static const char *request(const char *method) { return kit_request((struct kit_request){.method = method}); }
+
+static void save(char to[3000], unsigned i) { memcpy(to, h.sent[i].text, sizeof h.sent[i].text); }
+
+static void invite(void)
+{
+	hk_feed(&h, 1000, ALICE, request("INVITE"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 0, "INVITE ");
+	save(first, 0);
+}
+
+/* It has been sent on for silence. */
+static void second_attempt(void)
+{
+	invite();
+	hk_wake(&h, 3000);
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 1, "INVITE ");
+	save(second, 0);
+}
+
+static void wants(unsigned i, const char *text)
+{
+	if (strcmp(h.sent[i].text, text) != 0)
+		fail_msg("went out:\n%s\nexpected:\n%s", h.sent[i].text, text);
+}
+
+/* ---- beginning ---- */
+
+/* Kept until try-timeout with its name in our Via; a retransmission is the same octets to the same server. Fails without sip_hold_begin, or when
+ * sip_hold_client passes it to another. */
+static void held_and_repeated(void **state)
+{
+	(void)state;
+	invite();
+	assert_true(h.on);
+	assert_int_equal(h.ms, 2000);
+	assert_int_not_equal(h.tag, 0);
+	hk_feed(&h, 1500, ALICE, request("INVITE"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 0, "INVITE ");
+	assert_string_equal(h.sent[0].text, first);
+	assert_int_equal(h.ask.life, HF_LIFE_NONE);
+	hk_wake(&h, 3000);
+	save(second, 0);
+	hk_feed(&h, 3100, ALICE, request("INVITE"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 1, "INVITE ");
+	assert_string_equal(h.sent[0].text, second);
+}
+
+/* Over the bound it goes all the same, without a hold; of a call that is up nothing is held. Fails when either is refused. */
+static void not_held(void **state)
+{
+	(void)state;
+	h.full = true;
+	invite();
+	assert_false(h.on);
+	assert_int_equal(h.reasons[HF_R_HOLD_LIMIT], 1);
+	h.full = false;
+	h.firm = true;
+	invite();
+	assert_false(h.on);
+	assert_int_equal(h.reasons[HF_R_HOLD_LIMIT], 0);
+	h.firm = false;
+	hk_feed(&h, 1, ALICE, kit_request((struct kit_request){.method = "INFO", .to_tag = "b"}));
+	hk_went(&h, 0, 0, "INFO ");
+	assert_false(h.on);
+	h.k.conf.failover = false;
+	invite();
+	assert_false(h.on);
+	assert_int_equal(h.ask.tag, 0);
+}
+
+/* ---- silence ---- */
+
+/* INVITE and REGISTER go on to the next, and the entry with them; the last one is waited for. Fails without `again`, `avoid` or SIP_H_STAYS. */
+static void silence(void **state)
+{
+	(void)state;
+	second_attempt();
+	assert_true(h.ask.again && h.ask.unless_firm);
+	assert_int_equal(h.ask.n_avoid, 1);
+	assert_int_equal(h.ask.life, HF_LIFE_START);
+	assert_int_equal(h.evidence[0].evidence.server, hk_server(&h, 0));
+	assert_int_equal(h.evidence[0].evidence.what, HF_EVIDENCE_FAILED);
+	assert_int_equal(h.reasons[SIP_R_TRY_TIMEOUT], 1);
+	assert_memory_not_equal(hk_branch(first), hk_branch(second), 20);
+	assert_int_equal(h.ms, 2000);
+	hk_wake(&h, 5000);
+	hk_went(&h, 0, 2, "INVITE ");
+	hk_wake(&h, 7000);
+	assert_int_equal(h.n_sent, 0);
+	assert_int_equal(h.ms, 26000); /* to Timer B of the client */
+	hk_wake(&h, 33000);
+	hk_told(&h, 0, "408 Request Timeout\r\n");
+	assert_int_equal(h.learnt[0].learn.life, HF_LIFE_LINGER);
+	hk_feed(&h, 33100, ALICE, request("INVITE"));
+	hk_told(&h, 0, "408 ");
+	assert_int_equal(h.n_sent, 1);
+	hk_wake(&h, 65000);
+	assert_false(h.on);
+}
+
+static void silence_of_others(void **state)
+{
+	(void)state;
+	hk_feed(&h, 1000, ALICE, request("REGISTER"));
+	hk_wake(&h, 3000);
+	hk_went(&h, 0, 1, "REGISTER ");
+	h.on = false;
+	hk_feed(&h, 1000, ALICE, request("MESSAGE"));
+	assert_int_equal(h.ms, 32000);
+	hk_wake(&h, 33000);
+	assert_int_equal(h.n_sent, 0); /* never 408 (RFC 4320 4.2) */
+	assert_false(h.on);
+}
+
+/* 100 is a sign of life, and no more: a 503 behind it is still another's turn. Fails when on_provisional does not mark it, or counts it as ringing. */
+static void trying_is_life(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "100 Trying"));
+	hk_told(&h, 0, "100 ");
+	assert_int_equal(h.ms, 200000);
+	assert_false(h.shed);
+	hk_feed(&h, 4000, PBX(1), hk_answer(&h, first, "503 Full"));
+	hk_went(&h, 1, 1, "INVITE ");
+}
+
+/* ---- refusals ---- */
+
+/* The server's 503 is acknowledged on its branch and the next is asked; the client sees nothing. Fails without sip_send_ack. */
+static void b141_refused_by_one(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 2);
+	hk_went(&h, 0, 0, "ACK ");
+	hk_same_branch(h.sent[0].text, first);
+	assert_non_null(strstr(h.sent[0].text, "To: <sip:bob@example.com>;tag=s" CRLF));
+	assert_non_null(strstr(h.sent[0].text, "CSeq: 1 ACK" CRLF));
+	hk_went(&h, 1, 1, "INVITE ");
+	assert_int_equal(h.reasons[SIP_R_FAILOVER], 1);
+	assert_int_equal(h.evidence[0].evidence.server, hk_server(&h, 0));
+	save(second, 1);
+	hk_feed(&h, 1250, PBX(1), hk_answer(&h, first, "503 Full")); /* its ACK was lost */
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 0, "ACK ");
+	hk_feed(&h, 1300, PBX(2), hk_answer(&h, second, "200 OK"));
+	hk_told(&h, 0, "200 OK");
+	assert_int_equal(h.n_sent, 1);
+}
+
+/* ACK, octet for octet, of a request with a Route that is the server's affair. */
+static void ack_in_full(void **state)
+{
+	char want[1000], via[512];
+
+	(void)state;
+	hk_feed(&h, 1000, ALICE, kit_request((struct kit_request){.method = "INVITE", .extra = "Route: <sip:192.0.2.1:5060;lr>, <sip:core.example.com;lr>" CRLF}));
+	save(first, 0);
+	memcpy(h.k.out, first, sizeof first);
+	kit_header(&h.k, "Via: ", via, sizeof via);
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+	snprintf(want, sizeof want, "ACK sip:bob@example.com SIP/2.0" CRLF "%s" CRLF "Route: <sip:core.example.com;lr>" CRLF "Max-Forwards: 70" CRLF
+		 "From: <sip:alice@example.com>;tag=a1" CRLF "To: <sip:bob@example.com>;tag=s" CRLF "Call-ID: c1" CRLF "CSeq: 1 ACK" CRLF "Content-Length: 0" CRLF CRLF, via);
+	wants(0, want);
+}
+
+/* All refuse: the last 503 goes up as 500, and its ACK is the client's. 486 goes up at once. Fails without the second status of relay. */
+static void b69_best_answer(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+	save(second, 1);
+	hk_feed(&h, 1300, PBX(2), hk_answer(&h, second, "503 Full"));
+	save(first, 1);
+	hk_feed(&h, 1400, PBX(3), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 Server Internal Error\r\n");
+	assert_int_equal(h.learnt[0].learn.life, HF_LIFE_LINGER);
+	hk_feed(&h, 1900, PBX(3), hk_answer(&h, first, "503 Full")); /* until the client's ACK is there */
+	hk_told(&h, 0, "500 ");
+	hk_feed(&h, 2000, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "s"}));
+	hk_went(&h, 0, 2, "ACK ");
+	hk_same_branch(h.sent[0].text, first);
+	h.on = false;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "486 Busy"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "486 Busy");
+	assert_int_equal(h.ms, 5000);
+	assert_true(h.shed);
+}
+
+/* Behind a 180 nobody else is asked; the copy is gone; a 503 goes up as 500. Fails without shed or SIP_H_STAYS. */
+static void ringing_stays(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	hk_told(&h, 0, "180 ");
+	assert_true(h.shed);
+	assert_int_equal(h.ms, 200000);
+	hk_feed(&h, 1300, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 ");
+}
+
+/* Other requests: no ACK, and nothing is left behind their answer. */
+static void others_refused(void **state)
+{
+	(void)state;
+	hk_feed(&h, 1000, ALICE, request("MESSAGE"));
+	save(first, 0);
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 1, "MESSAGE ");
+	save(second, 0);
+	hk_feed(&h, 1200, PBX(2), hk_answer(&h, second, "202 Accepted"));
+	hk_told(&h, 0, "202 ");
+	h.on = false;
+	hk_feed(&h, 1000, ALICE, request("MESSAGE"));
+	save(first, 0);
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "404 Not Found"));
+	hk_told(&h, 0, "404 ");
+	assert_false(h.on);
+}
+
+/* No more than max-attempts servers are asked. */
+static void b141_bounded(void **state)
+{
+	(void)state;
+	h.k.conf.max_attempts = 2;
+	second_attempt();
+	hk_wake(&h, 5000);
+	assert_int_equal(h.n_sent, 0);
+	hk_feed(&h, 5100, PBX(2), hk_answer(&h, second, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 ");
+}
+
+/* ---- CANCEL ---- */
+
+static void cancel(uint64_t ms) { hk_feed(&h, ms, ALICE, request("CANCEL")); }
+
+/* Before any sign of the server: 200 and 487 from here, no new attempt, and what comes late is met: 180 with CANCEL, its 487 with ACK, 200 goes up.
+ * Fails when cancel() leaves the request open. */
+static void b108_cancel_before_an_answer(void **state)
+{
+	(void)state;
+	invite();
+	cancel(2900);
+	assert_int_equal(h.n_sent, 2);
+	hk_told(&h, 0, "200 OK");
+	hk_told(&h, 1, "487 ");
+	assert_non_null(strstr(h.sent[1].text, "1 INVITE" CRLF));
+	assert_int_equal(h.learnt[0].learn.life, HF_LIFE_LINGER);
+	assert_int_equal(h.ms, 32000);
+	hk_feed(&h, 3100, ALICE, request("INVITE"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "487 ");
+	hk_feed(&h, 3200, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	hk_went(&h, 0, 0, "CANCEL ");
+	hk_same_branch(h.sent[0].text, first);
+	assert_non_null(strstr(h.sent[0].text, "To: <sip:bob@example.com>" CRLF));
+	assert_non_null(strstr(h.sent[0].text, "CSeq: 1 CANCEL" CRLF));
+	save(second, 0);
+	hk_feed(&h, 3250, PBX(1), hk_answer(&h, second, "200 OK"));
+	assert_int_equal(h.n_sent, 0);
+	hk_feed(&h, 3300, PBX(1), hk_answer(&h, first, "487 Request Terminated"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 0, "ACK ");
+	hk_feed(&h, 3400, PBX(1), hk_answer(&h, first, "200 OK"));
+	hk_told(&h, 0, "200 OK");
+}
+
+/* Just before failover: no second server hears of it. */
+static void b108_no_attempt_behind_cancel(void **state)
+{
+	(void)state;
+	invite();
+	cancel(2999);
+	hk_wake(&h, 34999);
+	assert_int_equal(h.n_sent, 0);
+	assert_false(h.on);
+	invite();
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "100 Trying"));
+	cancel(1200);
+	hk_feed(&h, 1300, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 ");
+}
+
+/* Ringing: CANCEL goes down on the INVITE's branch, its answer ends here, 487 goes up and the client's ACK down. */
+static void cancel_while_ringing(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	cancel(1300);
+	assert_int_equal(h.n_sent, 2);
+	hk_told(&h, 0, "200 OK");
+	hk_went(&h, 1, 0, "CANCEL ");
+	hk_same_branch(h.sent[1].text, first);
+	save(second, 1);
+	hk_feed(&h, 1400, PBX(1), hk_answer(&h, second, "200 OK"));
+	assert_int_equal(h.n_sent, 0);
+	assert_int_equal(h.reasons[SIP_R_ABSORBED], 1);
+	hk_feed(&h, 1500, PBX(1), hk_answer(&h, first, "487 Request Terminated"));
+	hk_told(&h, 0, "487 ");
+	hk_feed(&h, 1600, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "s"}));
+	hk_went(&h, 0, 0, "ACK ");
+	hk_same_branch(h.sent[0].text, first);
+}
+
+/* Behind the final answer: 200, and nothing else. */
+static void cancel_too_late(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "486 Busy"));
+	cancel(1300);
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "200 OK");
+}
+
+/* ---- late answers ---- */
+
+/* 200 from the first server when the second has been asked: it goes up, the entry follows it, and the second is taken back once it rings. */
+static void late_200(void **state)
+{
+	(void)state;
+	second_attempt();
+	hk_feed(&h, 3100, PBX(1), hk_answer(&h, first, "200 OK"));
+	hk_told(&h, 0, "200 OK");
+	assert_int_equal(h.learnt[0].learn.server, hk_server(&h, 0));
+	assert_true(h.learnt[0].learn.move);
+	assert_int_equal(h.learnt[0].learn.why, HF_WHY_FAILOVER);
+	hk_feed(&h, 3200, PBX(2), hk_answer(&h, second, "180 Ringing"));
+	hk_went(&h, 0, 1, "CANCEL ");
+	hk_same_branch(h.sent[0].text, second);
+	hk_feed(&h, 3300, PBX(2), hk_answer(&h, second, "200 OK")); /* a second 200 is the client's to end */
+	hk_told(&h, 0, "200 OK");
+	assert_false(h.n_learnt > 1 && h.learnt[1].learn.move);
+}
+
+/* The second answers, the first rings late: it is taken back. */
+static void late_180(void **state)
+{
+	(void)state;
+	second_attempt();
+	hk_feed(&h, 3100, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	hk_went(&h, 0, 0, "CANCEL ");
+	hk_told(&h, 1, "180 ");
+	hk_feed(&h, 3200, PBX(1), hk_answer(&h, first, "487 Request Terminated"));
+	hk_told(&h, 0, "487 ");
+}
+
+/* 486 from the first when the second has been asked: it goes up, and its ACK goes back to the first. */
+static void late_486(void **state)
+{
+	(void)state;
+	second_attempt();
+	hk_feed(&h, 3100, PBX(1), hk_answer(&h, first, "486 Busy"));
+	hk_told(&h, 0, "486 ");
+	hk_feed(&h, 3150, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "s"}));
+	hk_went(&h, 0, 0, "ACK ");
+	hk_same_branch(h.sent[0].text, first);
+	hk_feed(&h, 3200, PBX(2), hk_answer(&h, second, "486 Busy"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 1, "ACK ");
+	assert_int_equal(h.reasons[SIP_R_ABSORBED], 1);
+}
+
+/* 503 from the first when the second has been asked: it is acknowledged, and the second is still waited for. */
+static void late_503(void **state)
+{
+	(void)state;
+	second_attempt();
+	hk_feed(&h, 3100, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 0, "ACK ");
+	assert_int_equal(h.ms, 1900);
+	hk_feed(&h, 3200, PBX(2), hk_answer(&h, second, "200 OK"));
+	hk_told(&h, 0, "200 OK");
+}
+
+/* ---- out of reach ---- */
+
+static void out_of_reach(void **state)
+{
+	(void)state;
+	h.down[0] = true;
+	hk_feed(&h, 1000, ALICE, request("OPTIONS"));
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 1, "OPTIONS ");
+	h.on = false;
+	h.down[1] = h.down[2] = true;
+	hk_feed(&h, 1000, ALICE, request("INVITE"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "503 ");
+	assert_non_null(strstr(h.sent[0].text, "Retry-After: 10" CRLF));
+	assert_int_equal(h.learnt[0].learn.life, HF_LIFE_LINGER);
+}
+
+/* Who refused knows more than a wire: 500 (RFC 3261 16.7), since another request may be served. */
+static void refused_and_out_of_reach(void **state)
+{
+	(void)state;
+	invite();
+	h.down[1] = h.down[2] = true;
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+	hk_told(&h, h.n_sent - 1, "500 ");
+}
+
+/* What had been taken and came back, as it went out. Fails without the note of back.c. */
+static void came_back(void **state)
+{
+	struct hf_event ev = {.kind = HF_EV_FAIL, .reason = HF_R_DIAL_FAILED, .listener = &h.k.listeners[0], .source = kit_addr(PBX(1)), .transport = HF_TCP};
+
+	(void)state;
+	invite();
+	hk_clear(&h);
+	ev.bytes = hf_bytes_str(first);
+	h.k.ctx.now_ms = 1100;
+	hk_event(&h, ev);
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 1, "INVITE ");
+}
+
+/* ---- a client on a connection ---- */
+
+/* It repeats nothing: we do, towards UDP, and tell it 100. Fails without SIP_H_REPEATS or say_trying. */
+static void from_a_connection(void **state)
+{
+	(void)state;
+	h.stream = true;
+	kit_listener(&h.k, 1, "tcp://192.0.2.1:5060", false);
+	invite();
+	assert_int_equal(h.ms, 200);
+	hk_wake(&h, 1200);
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "100 Trying");
+	assert_int_equal(h.sent[0].send.flow.generation, 3);
+	assert_int_equal(h.ms, 300);
+	hk_wake(&h, 1500);
+	hk_went(&h, 0, 0, "INVITE ");
+	assert_string_equal(h.sent[0].text, first);
+	assert_int_equal(h.ms, 1000);
+	hk_wake(&h, 2500);
+	assert_string_equal(h.sent[0].text, first);
+	assert_int_equal(h.ms, 500);
+	hk_wake(&h, 3000);
+	hk_went(&h, 0, 1, "INVITE ");
+	save(second, 0);
+	hk_feed(&h, 3100, PBX(2), hk_answer(&h, second, "486 Busy"));
+	hk_told(&h, 0, "486 ");
+	assert_int_equal(h.sent[0].send.flow.generation, 3);
+}
+
+/* ---- holds of others ---- */
+
+/* After a restart, or when the hold has ended, an answer goes on as it came. Fails when boot is not compared, or LETTER without a hold is dropped. */
+static void nobody_holds_it(void **state)
+{
+	(void)state;
+	invite();
+	h.on = false;
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+	hk_told(&h, 0, "503 Full");
+	invite();
+	h.k.site.boot++;
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "503 Full");
+	assert_true(h.on);
+}
+
+/* The 200 was relayed elsewhere and its note is late: the entry is firm, and no other server is asked. */
+static void firm_meanwhile(void **state)
+{
+	(void)state;
+	invite();
+	h.firm = true;
+	hk_wake(&h, 3000);
+	assert_int_equal(h.n_sent, 0);
+	assert_true(h.on);
+}
+
+/* Another request under the same branch is none of its business. */
+static void another_method(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1100, ALICE, request("MESSAGE"));
+	hk_went(&h, 0, 0, "MESSAGE ");
+	assert_true(h.on);
+}
+
+/* Whatever allocation fails, something is counted or kept, and nothing is read that is not there. */
+static void every_allocation_failing(void **state)
+{
+	(void)state;
+	for (long n = 1; n < 40; n++) {
+		h.on = false;
+		invite();
+		h.k.arena.fail_at = n;
+		hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
+		h.k.arena.fail_at = 0;
+		h.on = false;
+		invite();
+		h.k.arena.fail_at = n;
+		hk_wake(&h, 3000);
+		if (h.on) {
+			h.k.arena.fail_at = n;
+			cancel(3100);
+		}
+		h.k.arena.fail_at = 0;
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(held_and_repeated), T(not_held), T(silence), T(silence_of_others), T(trying_is_life), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
+		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing),
+		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection),
+		T(nobody_holds_it), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
