@@ -24,7 +24,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Stay in the way of a dialog's later requests; without it they find their server by Call-ID only if they come here at all."},
 	{"path", HF_OPT_BOOL, LIVE, AT(path), .dflt = "yes",
 	 .help = "Add a Path with a signed flow token to registrations that support it, so that servers reach a phone the way it came (RFC 3327)."},
-	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "no",
+	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "yes",
 	 .help = "Hold an opening request until a server answers it, and try another one when it refuses or, for INVITE and REGISTER, does not answer."},
 	{"try-timeout", HF_OPT_TIME, LIVE, AT(try_timeout), .min = 100, .max = 16000, .unit = "s", .dflt = "2s",
 	 .help = "So long a server may say nothing to a held INVITE or REGISTER; 100 Trying is enough."},

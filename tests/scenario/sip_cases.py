@@ -153,7 +153,7 @@ def b88_a_dead_connection(s):
 
 def b89_a_server_that_drops_syn(s):
     """A server that takes no connection, while another takes calls: those go on, what is asked within them is not late, and
-    the calls of the first are answered 503 and not forgotten."""
+    the calls of the first are answered by the other."""
     good = s.sip_server("b89good")
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
@@ -170,7 +170,7 @@ def b89_a_server_that_drops_syn(s):
                 c.sendto(request(me, n, uri="sip:silent@lab.example", mark="hole"), hop(g.at()))
         phones = s.phones(g, name="b89-phones")
         got = phones.ask("call 60")
-        check(got["answered"] >= 15 and set(got["by_server"]) == {"b89good"} and set(got["refused"]) == {"503"} and got["lost"] == 0, "calls beside a hole:", got)
+        check(got["answered"] == 60 and set(got["by_server"]) == {"b89good"}, "calls beside a hole:", got)
         begin = time.monotonic()
         s.all_home(phones.ask("ask all"), "calls at the good server")
         check(time.monotonic() - begin < 1 * SLOW, f"requests within them took {time.monotonic() - begin:.1f} s")

@@ -1,0 +1,282 @@
+"""Servers that refuse, are silent, die or take no connection while calls are set up: another one answers, within try-timeout and half a second, no call is
+at two servers, and no session of a living server is lost. CANCEL and restarts in the middle of it. Two workers, so that half of the answers land on
+another one than the request's. Without holds each call for such a server fails."""
+import contextlib, os, socket, sys, time
+
+from scenario import FULL, PEERS, SLOW, check, equal, until
+
+sys.path.insert(0, PEERS)
+from sip_text import Message, compose
+
+TIMEOUT = 170
+TRY = 0.5                                               # try-timeout here; two seconds in life
+
+
+def ini(s, name, servers, service="", pool="probe = none", **k):
+    return s.ini_gateway(name) + s.ini_sip(servers, pool, service=f"failover = yes\ntry-timeout = {int(TRY * 1000)}ms\n{service}", **k)
+
+
+def request(me, n, method="INVITE", kind="UDP", mark="fail"):
+    return (f"{method} sip:service@lab.example SIP/2.0\r\nVia: SIP/2.0/{kind} {me};branch=z9hG4bK{mark}{n};rport\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=a{n}\r\n"
+            f"To: <sip:b@lab.example>\r\nCall-ID: {mark}{n}@lab.example\r\nCSeq: 1 {method}\r\nContact: <sip:a@{me}>\r\nContent-Length: 0\r\n\r\n").encode()
+
+
+def answer(data, code, tag="s"):
+    m = Message(data)
+    h = [("Via", v) for v in m.all("via")] + [("Record-Route", v) for v in m.all("record-route")] + [("From", m.get("from")), ("To", m.get("to") + (f";tag={tag}" if code > 100 else "")),
+         ("Call-ID", m.get("call-id")), ("CSeq", m.get("cseq"))]
+    return compose(f"SIP/2.0 {code} Scripted", h)
+
+
+def endpoint():
+    c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    c.bind(("127.0.0.1", 0))
+    c.settimeout(4 * SLOW)
+    return c, "%s:%d" % c.getsockname()
+
+
+def hop(at):
+    host, port = at.rsplit(":", 1)
+    return host, int(port)
+
+
+def sessions(g):
+    return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
+
+
+def refusing(s):
+    """One server answers 503: nobody notices. All do: 500, each asked once. Their 503s are acknowledged."""
+    servers = [s.sip_server(f"ref{i}") for i in (1, 2, 3)]
+    a, b, c = servers
+    g = s.gateway(ini(s, "ref", servers, pool="probe = none\nload-factor = off"), name="ref")
+    phones = s.phones(g, name="ref-phones")
+    a.ask("set invite=503")
+    got = phones.ask("call 90")
+    s.all_home(got, "calls beside a server that refuses")
+    check(set(got["by_server"]) == {"ref2", "ref3"}, "who took them:", got["by_server"])
+    until("sessions are counted once", lambda: sessions(g) == dict(got["by_server"], ref1=0))
+    s.all_home(phones.ask("ask all"), "requests within them")
+    s.all_home(phones.ask("bye all"), "hanging up")
+    for x in servers:
+        x.ask("set invite=503")
+    before = [x.stats()["heard"]["INVITE"] for x in servers]
+    got = phones.ask("call 60")
+    equal(got["refused"], {"500": 60}, "when all refuse")
+    asked = sum(x.stats()["heard"]["INVITE"] for x in servers) - sum(before)
+    check(60 <= asked <= 3 * 60, f"{asked} INVITEs for 60")
+    until("each 503 is acknowledged", lambda: all(x.stats()["unacked"] == 0 for x in servers))
+    equal(sum(sessions(g).values()), 0, "sessions of refused calls")
+    s.no_strangers(*servers)
+    g.stop()
+
+
+def silent(s):
+    """A server says nothing: INVITE and REGISTER go on after try-timeout, MESSAGE and OPTIONS wait for it. Its turn ends when it has failed five times."""
+    servers = [s.sip_server(f"sil{i}") for i in (1, 2)]
+    g = s.gateway(ini(s, "sil", servers, pool="probe = none\nload-factor = off"), name="sil")
+    servers[0].ask("set all=silent")
+    c, me = endpoint()
+    with c:
+        late = {}
+        for n in range(1, 41):
+            method = ("INVITE", "REGISTER", "MESSAGE", "OPTIONS")[n % 4]
+            c.sendto(request(me, n, method, mark="sil"), hop(g.at()))
+            late[n] = (method, time.monotonic())
+        c.settimeout(2.5 * TRY * SLOW)
+        slowest = 0.0
+        with contextlib.suppress(socket.timeout):
+            while True:
+                m = Message(c.recv(65535))
+                n = int(m.get("call-id")[3:].split("@")[0])
+                if m.code >= 200 and n in late:
+                    method, begin = late.pop(n)
+                    slowest = max(slowest, time.monotonic() - begin) if method in ("INVITE", "REGISTER") else slowest
+        left = {m for m, _ in late.values()}
+        check(left == {"MESSAGE", "OPTIONS"}, "what was not answered:", sorted(left))
+        check(slowest < (TRY + 0.5) * SLOW, f"the slowest answer took {slowest:.2f} s")
+    until("a server that is silent rests", lambda: g.state("sil1") == "drain")
+    phones = s.phones(g, name="sil-phones")
+    begin = time.monotonic()
+    s.all_home(phones.ask("call 40"), "calls while it rests")
+    check(time.monotonic() - begin < TRY * SLOW, "calls wait for a server that rests")
+    g.stop()
+
+
+def once(s):
+    """Retransmissions of a held request reach its current server, each of them once, under one branch a server."""
+    (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
+    with a, b, c:
+        g = s.gateway(ini(s, "once", [f"once1 {at_a}", f"once2 {at_b}"]), name="once")
+        for _ in range(3):
+            c.sendto(request(me, 1, mark="once"), hop(g.at()))
+            time.sleep(TRY / 10)
+        time.sleep(1.5 * TRY)
+        for _ in range(2):
+            c.sendto(request(me, 1, mark="once"), hop(g.at()))
+        time.sleep(0.2 * SLOW)
+        heard = []
+        for x in (a, b):
+            x.settimeout(0.1)
+            got = []
+            with contextlib.suppress(socket.timeout):
+                while True:
+                    got.append(x.recv(65535))
+            heard.append(got)
+        equal(sorted(len(x) for x in heard), [3, 3], "copies at the two servers")
+        for got in heard:
+            equal(len({m for m in got}), 1, "different copies at a server")
+        check(Message(heard[0][0]).all("via")[0] != Message(heard[1][0]).all("via")[0], "one branch for two servers")
+        g.stop()
+
+
+def cancelled(s):
+    """CANCEL in each phase, with the answer 200 to it and 487 to the INVITE; a late 200 of a first server still comes up."""
+    (a, at_a), (c, me) = endpoint(), endpoint()
+    with a, c:
+        g = s.gateway(ini(s, "can", [f"can1 {at_a}"]), name="can")
+
+        def codes(n):
+            return sorted(Message(c.recv(65535)).code for _ in range(n))
+        c.sendto(request(me, 1, mark="can"), hop(g.at()))              # nothing heard yet
+        invite, source = a.recvfrom(65535)
+        c.sendto(request(me, 1, "CANCEL", mark="can"), hop(g.at()))
+        equal(codes(2), [200, 487], "CANCEL before an answer")
+        a.sendto(answer(invite, 180), source)
+        cancel = Message(a.recv(65535))
+        equal((cancel.method, cancel.all("via")), ("CANCEL", Message(invite).all("via")[:1]), "a late 180 is met with CANCEL")
+        a.sendto(answer(invite, 200), source)
+        equal(codes(2), [180, 200], "what comes late goes up")
+        c.sendto(request(me, 2, mark="can"), hop(g.at()))              # ringing
+        invite, source = a.recvfrom(65535)
+        a.sendto(answer(invite, 180), source)
+        equal(codes(1), [180], "ringing")
+        c.sendto(request(me, 2, "CANCEL", mark="can"), hop(g.at()))
+        cancel, _ = a.recvfrom(65535)
+        a.sendto(answer(cancel, 200), source)
+        a.sendto(answer(invite, 487), source)
+        equal(codes(2), [200, 487], "CANCEL while it rings, one 200 of two")
+        c.settimeout(0.2)
+        try:
+            check(False, "one answer too many:", Message(c.recv(65535)).start)
+        except socket.timeout:
+            pass
+        equal(sum(sessions(g).values()), 1, "sessions: of the call that was answered late")
+        g.stop()
+
+
+def late(s):
+    """Two servers; the first answers only when the second has been asked. Its call is up, and what is asked within it without Route comes to it."""
+    (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
+    with a, b, c:
+        g = s.gateway(ini(s, "late", [f"late1 {at_a}", f"late2 {at_b}"], pool="probe = none\nload-factor = off"), name="late")
+        home = g.where("call-id:late1@lab.example")["server"]
+        first, second = (a, b) if home == "late1" else (b, a)
+        c.sendto(request(me, 1, mark="late"), hop(g.at()))
+        invite, source = first.recvfrom(65535)
+        second.recvfrom(65535)
+        equal(sum(sessions(g).values()), 1, "sessions of one call at two servers")
+        first.sendto(answer(invite, 200), source)
+        equal(Message(c.recv(65535)).code, 200, "the late answer")
+        until("the entry follows", lambda: g.where("call-id:late1@lab.example")["server"] == home and sessions(g)[home] == 1)
+        bye = request(me, 1, "BYE", mark="late").replace(b"To: <sip:b@lab.example>", b"To: <sip:b@lab.example>;tag=s").replace(b"z9hG4bK", b"z9hG4bKb")
+        c.sendto(bye, hop(g.at()))
+        equal(Message(first.recv(65535)).method, "BYE", "what comes next at the first server")
+        g.stop()
+
+
+def refused_connections(s):
+    """A TCP server that takes no connection, and a client over TCP: another server answers, and 100 comes while one is waited for."""
+    good = s.sip_server("tcp-good")
+    with socket.socket() as gone:
+        gone.bind(("127.0.0.1", 0))
+        g = s.gateway(ini(s, "tcp", [good, "tcp-gone tcp://127.0.0.1:%d" % gone.getsockname()[1]], pool="probe = none\nload-factor = off", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="tcp")
+        phones = s.phones(g, name="tcp-phones")
+        got = phones.ask("call 60")
+        s.all_home(got, "calls beside a server that takes no connection")
+        equal(got["by_server"], {"tcp-good": 60}, "who took them")
+        check(g.drops().get("failover", 0) > 0, "nothing failed over:", g.drops())
+        with socket.create_connection(hop(g.at("calls", "tcp")), 5) as c:
+            c.settimeout(4 * SLOW)
+            good.ask("set all=silent")
+            c.sendall(request("127.0.0.1:9", 77, kind="TCP", mark="conn"))
+            check(c.recv(65535).startswith(b"SIP/2.0 100 Trying\r\n"), "no 100 over the connection")
+            good.ask("set all=up")                         # our repetition reaches it
+            check(c.recv(65535).startswith(b"SIP/2.0 180 "), "no 180 over the connection")
+        g.stop()
+
+
+def restarted(s):
+    """The gateway restarts while requests are held: the client's repetition is held anew, at the same server under the same branch."""
+    (a, at_a), (c, me) = endpoint(), endpoint()
+    with a, c:
+        head, port = s.ini_gateway("again"), None
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        text = head + s.ini_sip([f"again1 {at_a}"], service="failover = yes", listen=f"udp://127.0.0.1:{port}")
+        g = s.gateway(text, name="again")
+        c.sendto(request(me, 1, mark="again"), hop(g.at()))
+        before, source = a.recvfrom(65535)
+        g.stop()
+        g = s.gateway(text, name="again")
+        a.sendto(answer(before, 180), source)              # of the boot before: it goes up all the same
+        equal(Message(c.recv(65535)).code, 180, "an answer over the restart")
+        c.sendto(request(me, 1, mark="again"), hop(g.at()))
+        after, source = a.recvfrom(65535)
+        branch = lambda m: Message(m).all("via")[0].split("branch=")[1].split(";")[0]
+        equal(branch(after), branch(before), "the branch over a restart")
+        a.sendto(answer(after, 486), source)
+        equal(Message(c.recv(65535)).code, 486, "its answer")
+        g.stop()
+
+
+def b105_well_but_for_calls(s):
+    """A server that answers probes and refuses, or ignores, each call is taken out for a while; when all are like that, half of them stay."""
+    servers = [s.sip_server(f"b105{i}") for i in (1, 2, 3)]
+    g = s.gateway(ini(s, "b105", servers, pool="probe = options\nprobe-interval = 300ms\nprobe-timeout = 200ms\nload-factor = off"), name="b105")
+    phones = s.phones(g, name="b105-phones")
+    servers[0].ask("set invite=503")
+    s.all_home(phones.ask("call 60"), "calls beside a server that refuses calls")
+    until("it rests", lambda: g.state("b1051") == "drain")
+    heard = servers[0].stats()["heard"]["INVITE"]
+    s.all_home(phones.ask("call 60"), "calls while it rests")
+    equal(servers[0].stats()["heard"]["INVITE"], heard, "calls at a server that rests")
+    time.sleep(0.7 * SLOW)
+    equal(g.state("b1051"), "drain", "its state after good probes")
+    for x in servers:
+        x.ask("set invite=503")
+    equal(phones.ask("call 60")["refused"], {"500": 60}, "when all refuse")
+    time.sleep(0.6 * SLOW)
+    equal(sorted(g.state(f"b105{i}") for i in (1, 2, 3)), ["drain", "up", "up"], "states when all refuse")
+    g.stop()
+
+
+def a_server_dies(s):
+    """Calls of three servers, one of them killed while more are set up: each new one is answered, and only its own calls are lost."""
+    n = 5000 if FULL else 600
+    servers = [s.sip_server(f"die{i}") for i in (1, 2, 3)]
+    g = s.gateway(ini(s, "die", servers), name="die")
+    phones = s.phones(g, "--sockets", "8", name="die-phones")
+    held = phones.ask(f"call {n}")
+    s.all_home(held, "calls")
+    phones.tell(f"call {n // 4}")
+    time.sleep(0.02)
+    servers[0].kill()
+    got = phones.answer()
+    equal((got["lost"], got["refused"]), (0, {}), "calls that are set up while a server dies")
+    begin = time.monotonic()
+    got = phones.ask("call 60")
+    equal((got["answered"], "die1" in got["by_server"]), (60, False), "calls afterwards")
+    check(time.monotonic() - begin < (3 * TRY + 0.5) * SLOW, f"60 calls took {time.monotonic() - begin:.2f} s")
+    phones.ask("forget server=die1")
+    s.all_home(phones.ask("ask all"), "calls of the living")
+    s.all_home(phones.ask("bye all"), "hanging up")
+    s.no_strangers(*servers[1:])
+    print(f"{held['answered']} calls, {held['by_server'].get('die1', 0)} of them lost with their server", end="")
+    g.stop()
+
+
+def run(s):
+    for case in (refusing, silent, once, cancelled, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
+        case(s)
