@@ -24,17 +24,20 @@ static bool is_ping(struct hf_bytes b)
 
 /* ---- towards a server ---- */
 
-void sip_question(struct sip_step *s, struct hf_ask *out)
+void sip_question(struct sip_step *s, struct hf_ask *q)
 {
 	struct sip_life l = sip_life_of_request(s);
-	struct hf_ask q = {.key = sip_call_key(s, s->p->msg.call_id), .life = l.life, .life_s = l.seconds, .flags = l.flags, .hint_why = HF_WHY_COOKIE};
 
-	sip_place(s, &q);
+	q->key = sip_call_key(s, s->p->msg.call_id);
+	q->life = l.life;
+	q->life_s = l.seconds;
+	q->flags = l.flags;
+	q->hint_why = HF_WHY_COOKIE;
+	sip_place(s, q);
 	if (s->p->has_cookie)
-		q.hint = s->p->cookie.server;
+		q->hint = s->p->cookie.server;
 	else
-		sip_refs(s, q.refs);
-	*out = q;
+		sip_refs(s, q->refs);
 }
 
 /* What opens is held; what cancels it, or acknowledges its refusal, has to find it. */
@@ -51,12 +54,11 @@ static void may_meet_hold(struct sip_step *s, struct hf_ask *q)
 
 static void ask(struct sip_step *s, bool held)
 {
-	struct hf_ask q;
+	struct hf_ask *q = &hf_act(s->acts, HF_ACT_ASK)->ask;
 
-	sip_question(s, &q);
+	sip_question(s, q);
 	if (held)
-		may_meet_hold(s, &q);
-	hf_act(s->acts, HF_ACT_ASK)->ask = q;
+		may_meet_hold(s, q);
 }
 
 static void forward(struct sip_step *s, const struct sip_out *out, struct hf_send *send)
@@ -281,7 +283,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		octets(&s);
 		return;
 	}
-	if (of_hold(&s, ev))
+	if (ev->kind != HF_EV_CHOICE && of_hold(&s, ev))
 		return;
 	if (!p) {
 		if (ev->kind == HF_EV_FAIL && ev->bytes.n)

@@ -162,7 +162,7 @@ bool sip_held_ask_next(struct sip_step *s, struct sip_hold *h, struct sip_turn *
 {
 	struct sip_step *r = &t->request;
 	uint32_t *avoid = hf_arena_alloc(s->ctx->arena, sizeof h->server);
-	struct hf_ask q;
+	struct hf_ask q = {0};
 
 	if (!avoid || h->n >= s->conf->max_attempts || h->flags & (SIP_H_STAYS | SIP_H_CANCELLED) || h->done)
 		return false;

@@ -250,7 +250,7 @@ bool sip_stream_take(struct sip_step *s);
 void sip_back(struct sip_step *s);
 /* front.c: what could not be sent, its reason; what is asked for a request of a client. */
 void sip_failed(struct sip_step *s, unsigned reason);
-void sip_question(struct sip_step *s, struct hf_ask *q);
+void sip_question(struct sip_step *s, struct hf_ask *q); /* q: zero */
 
 /* ---- reply.c, stun.c, probe.c ---- */
 
