@@ -134,9 +134,9 @@ static void say(const struct pool_rt *rt, const struct hf_disk_found *f, const s
 
 	hf_engine_counts(rt->engine, &n);
 	if (f->other_key)
-		hf_log(HF_LOG_WARN, "event=state-aside pool=%s reason=\"it is of another hash key\" renamed=%s", rt->name, f->aside ? "POOL.state.aside" : "no");
+		hf_log(HF_LOG_WARN, "event=state-aside pool=%s reason=\"it is of another hash key\" renamed=%s%s", rt->name, f->aside ? rt->name : "no", f->aside ? ".state.aside" : "");
 	else if (f->aside)
-		hf_log(HF_LOG_WARN, "event=state-aside pool=%s reason=\"nothing in it can be read\" renamed=POOL.state.aside", rt->name);
+		hf_log(HF_LOG_WARN, "event=state-aside pool=%s reason=\"nothing in it can be read\" renamed=%s.state.aside", rt->name, rt->name);
 	if (f->records)
 		hf_log(HF_LOG_INFO, "event=state-loaded pool=%s entries=%llu unknown_servers=%llu no_room=%llu", rt->name, (unsigned long long)n.entries,
 		       (unsigned long long)v->n.unknown, (unsigned long long)v->n.refused);
