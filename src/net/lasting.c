@@ -71,17 +71,20 @@ static void say_tables(const struct pool_rt *rt)
 		hf_log(HF_LOG_WARN, "event=tables-aside pool=%s reason=\"they are of another hash key\" renamed=%s.tables.aside", rt->name, rt->name);
 }
 
+static void state_dir(const struct hf_conf *c, char *dir, size_t n)
+{
+	snprintf(dir, n, "%.*s", (int)c->gateway.state_dir.n, (const char *)c->gateway.state_dir.p);
+}
+
 /* Tables of this boot win: they are newer than any disk. */
 static bool keep_on_disk(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_conf_pool *c)
 {
 	bool kept = rt->region.kept && hf_engine_last_id(rt->engine); /* an engine of another form leaves nobody */
 	char dir[PATH_MAX];
 
-	snprintf(dir, sizeof dir, "%.*s", (int)conf->gateway.state_dir.n, (const char *)conf->gateway.state_dir.p);
-	if (!hf_conf_persists(c)) {
-		hf_disk_forget(dir, rt->name);
+	state_dir(conf, dir, sizeof dir);
+	if (!hf_conf_persists(c))
 		return true;
-	}
 	if (!net->disk)
 		net->disk = hf_disk_new(dir, net->site.hash_key);
 	if (!net->disk)
@@ -146,7 +149,7 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, con
 	return rt;
 }
 
-/* Its first snapshot is in force: what it holds is kept from now on. */
+/* Its first snapshot is in force: what it holds is kept from now on, or what was kept of it is forgotten. */
 void lasting_published(struct hf_net *net, struct pool_rt *rt)
 {
 	enum hf_err e = HF_OK;
@@ -155,6 +158,11 @@ void lasting_published(struct hf_net *net, struct pool_rt *rt)
 		e = hf_disk_add(net->disk, rt->name, keeping_write, rt->keeping);
 		if (e == HF_OK && net->started) /* the first such pool came with a reload */
 			e = hf_disk_start(net->disk);
+	} else if (!rt->published) {
+		char dir[PATH_MAX];
+
+		state_dir(net->snap->conf, dir, sizeof dir);
+		hf_disk_forget(dir, rt->name);
 	}
 	if (e != HF_OK)
 		hf_log(HF_LOG_ERROR, "event=state-not-kept pool=%s error=\"%s\"", rt->name, hf_err_text(e));
