@@ -11,7 +11,6 @@ struct scope { /* what a cap is computed from */
 	uint64_t total; /* W * 1000, in parts of a weight */
 };
 
-static inline uint32_t weight_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed); }
 static inline uint32_t parts_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->hot[id].parts, memory_order_relaxed); }
 static inline uint32_t bound_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->hot[id].max_sessions, memory_order_relaxed); }
 
