@@ -34,7 +34,8 @@ void hf_disk_forget(const char *dir, const char *pool);
 
 /* ---- the thread ---- */
 
-struct hf_disk *hf_disk_new(const char *dir, const uint8_t hash_key[16]) HF_MUST_USE; /* NULL: no memory */
+/* NULL: no memory, or another gateway writes there: `why` says which. The directory stays locked until stop. */
+struct hf_disk *hf_disk_new(const char *dir, const uint8_t hash_key[16], struct hf_writer *why) HF_MUST_USE;
 /* How often changes are made durable; any thread. */
 void hf_disk_interval(struct hf_disk *d, uint64_t ms);
 /* Keeps one more table. `write` is called on the store's thread: it puts all that the table holds (a snapshot), or what has changed since

@@ -77,7 +77,7 @@ static void state_dir(const struct hf_conf *c, char *dir, size_t n)
 }
 
 /* Tables of this boot win: they are newer than any disk. */
-static bool keep_on_disk(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_conf_pool *c)
+static bool keep_on_disk(struct hf_net *net, struct pool_rt *rt, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why)
 {
 	bool kept = rt->region.kept && hf_engine_last_id(rt->engine); /* an engine of another form leaves nobody */
 	char dir[PATH_MAX];
@@ -86,7 +86,7 @@ static bool keep_on_disk(struct hf_net *net, struct pool_rt *rt, const struct hf
 	if (!hf_conf_persists(c))
 		return true;
 	if (!net->disk)
-		net->disk = hf_disk_new(dir, net->site.hash_key);
+		net->disk = hf_disk_new(dir, net->site.hash_key, why);
 	if (!net->disk)
 		return false;
 	if (!kept)
@@ -109,7 +109,7 @@ static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_co
 	if (!rt->engine)
 		return false;
 	say_tables(rt);
-	return keep_on_disk(net, rt, conf, c);
+	return keep_on_disk(net, rt, conf, c, why);
 }
 
 static bool same_engine(const struct hf_engine_conf *a, const struct hf_engine_conf *b)

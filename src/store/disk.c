@@ -3,11 +3,14 @@
 #include "holdfast/disk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "holdfast/clock.h"
@@ -33,6 +36,7 @@ struct table {
 
 struct hf_disk {
 	char dir[PATH_MAX];
+	int dir_fd; /* holds the lock; -1: it cannot be opened, which the first write will tell */
 	uint8_t hash_key[16];
 	struct hf_writer buf;
 	_Atomic(struct table *) tables;
@@ -179,17 +183,23 @@ static void *run(void *arg)
 	}
 }
 
-struct hf_disk *hf_disk_new(const char *dir, const uint8_t hash_key[16])
+struct hf_disk *hf_disk_new(const char *dir, const uint8_t hash_key[16], struct hf_writer *why)
 {
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool alone = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 	struct hf_disk *d = calloc(1, sizeof *d);
 	uint8_t *buf = malloc(FILE_BUFFER);
 	pthread_condattr_t attr;
 
-	if (!d || !buf || strlen(dir) >= sizeof d->dir) {
+	if (!alone || !d || !buf || strlen(dir) >= sizeof d->dir) {
+		hf_w_printf(why, "%s: %s", dir, alone ? "no memory" : "another gateway has it: give each its own state-dir");
+		if (fd >= 0)
+			close(fd);
 		free(d);
 		free(buf);
 		return NULL;
 	}
+	d->dir_fd = fd;
 	memcpy(d->dir, dir, strlen(dir) + 1);
 	memcpy(d->hash_key, hash_key, sizeof d->hash_key);
 	d->buf = hf_writer_on(buf, FILE_BUFFER);
@@ -263,6 +273,8 @@ bool hf_disk_stop(struct hf_disk *d)
 	}
 	pthread_cond_destroy(&d->wake);
 	pthread_mutex_destroy(&d->lock);
+	if (d->dir_fd >= 0)
+		close(d->dir_fd);
 	free(d->buf.p);
 	free(d);
 	return true;

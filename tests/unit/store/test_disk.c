@@ -77,6 +77,8 @@ static void hear(const char *fmt, ...)
 
 static const uint8_t key[16] = {5};
 static char dir[64];
+static uint8_t said_why[256];
+static struct hf_writer why = {said_why, 0, sizeof said_why - 1, false};
 
 /* A table of numbers for tests: all of them, or those that were added since. */
 static struct { unsigned n, told; enum hf_disk_wrote say; unsigned again; size_t octets; } source;
@@ -147,7 +149,7 @@ static struct hf_disk *begin(void)
 	disk.now_ms = 1000000;
 	snprintf(dir, sizeof dir, "/tmp/hf-disk-XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	d = hf_disk_new(dir, key);
+	d = hf_disk_new(dir, key, &why);
 	assert_non_null(d);
 	assert_int_equal(hf_disk_add(d, "farm", tell, NULL), HF_OK);
 	return d;
@@ -187,6 +189,8 @@ static void follows(void **state)
 	unsigned syncs;
 
 	(void)state;
+	assert_null(hf_disk_new(dir, key, &why)); /* nobody else writes there meanwhile */
+	assert_non_null(strstr((char *)said_why, "give each its own state-dir"));
 	assert_true(hf_disk_view(d, "farm", &v) && v.condition == HF_DISK_STARTING);
 	assert_false(hf_disk_view(d, "pbx", &v));
 	source.n = 100;
@@ -355,7 +359,7 @@ static void ends(void **state)
 	assert_true(f.other_key && f.aside && f.records == 0);
 	assert_int_equal(hf_disk_load(dir, "farm", key, each, NULL, &f), HF_ENOENT);
 	assert_int_equal(files(), 1);
-	d = hf_disk_new(dir, key);
+	d = hf_disk_new(dir, key, &why);
 	assert_int_equal(hf_disk_add(d, "farm", tell, NULL), HF_OK);
 	turn_of(d);
 	assert_int_equal(files(), 2);
