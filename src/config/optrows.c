@@ -184,8 +184,8 @@ static const struct hf_option gateway[] = {
 		.help = "Where more than two datagrams come in this time, a worker reads its socket once in it and not at each arrival: a fifth to a third less processor time, for so much delay at most. Slower sockets are never delayed."},
 	{"max-flows", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1000000, .unit = "flows", .dflt = "9000", AT(hf_conf_gateway, max_flows),
 		.help = "Open flows of all workers; each takes two descriptors (LimitNOFILE), and more while bulk moves."},
-	{"max-holds", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1048576, .unit = "parcels", .dflt = "8192", AT(hf_conf_gateway, max_holds),
-		.help = "Parcels that a worker keeps until they are answered."},
+	{"max-holds", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1048576, .unit = "parcels", .dflt = "32768", AT(hf_conf_gateway, max_holds),
+		.help = "Parcels that a worker keeps until they are answered, and a few seconds of what was; above that they go unheld."},
 };
 
 static const struct hf_option service[] = {
