@@ -176,6 +176,8 @@ struct hf_question {
 	unsigned n_avoid;
 	bool move;                 /* an entry at a server of avoid[] is placed anew, why = failover */
 	bool unless_firm;          /* ... but not one that counts and is not tentative */
+	bool server_only;          /* with HF_LIFE_NONE: known, firm, and whether it is an entry or home, are not asked. Where no session of the
+	                            * slot is elsewhere its owner answers, and the table is not read */
 	struct hf_trace *trace;    /* of explain; NULL for who decides */
 };
 struct hf_answer {

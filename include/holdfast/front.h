@@ -94,7 +94,7 @@ struct hf_chosen {
 	enum hf_transport transport;
 	enum hf_why why;
 	enum hf_state state;
-	bool known;          /* the key had an entry */
+	bool known;          /* the key had an entry; with HF_LIFE_NONE it may be false all the same: nobody looked */
 	bool firm;           /* of a session that counts and is no longer tentative */
 	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds`: the name that HOLD would give; generation 0: no more
 	                           * can be held */

@@ -353,6 +353,23 @@ __attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct 
 	spin_unlock(&s->lock);
 }
 
+/* Who asks for the server alone has it from a hint, or from a slot none of whose sessions is elsewhere. */
+static inline bool at_rest(const struct hf_engine *e, const struct hf_question *q, struct hf_answer *a)
+{
+	uint32_t word;
+
+	if (a->server)
+		return true;
+	if (!q->key.fp || (q->place && q->place != q->key.fp) || q->n_avoid || q->unplaced || (e->conf.mode != HF_MODE_AUTO && e->conf.mode != HF_MODE_HASH))
+		return false;
+	word = slot_word(e, slot_of(e, q->key.fp));
+	if (SLOT_EXCEPTIONS(word) || SLOT_OWNER(word) == NO_OWNER || state_of(e, SLOT_OWNER(word)) != HF_STATE_UP)
+		return false;
+	a->server = SLOT_OWNER(word);
+	a->why = HF_WHY_HOME;
+	return true;
+}
+
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
 	uint16_t bond = 0;
@@ -360,6 +377,8 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 
 	memset(a, 0, sizeof *a);
 	named(e, q, a, now_ms);
+	if (q->server_only && q->life == HF_LIFE_NONE && !q->renews && !q->trace && at_rest(e, q, a))
+		return;
 	if (!q->key.fp && !q->place && !a->server) {
 		struct placed to = place_fallback(e, q, false);
 
