@@ -110,7 +110,7 @@ void sip_hold_note(struct sip_step *s, struct sip_hold *state, struct hf_bytes n
 	if (i < 0)
 		return;
 	if (note.p[0] == SIP_NOTE_FAILED)
-		sip_hold_failed(s, state, server, HF_R_DIAL_FAILED);
+		sip_hold_failed(s, state, server, HF_R_NONE); /* its reason was counted where it came back */
 	else if (status < 200)
 		on_provisional(s, &h, (unsigned)i, status);
 	else
@@ -172,10 +172,12 @@ void sip_hold_failed(struct sip_step *s, struct sip_hold *state, uint32_t server
 	struct sip_turn *t = sip_turn_new(s, SIP_TURN_NEXT);
 
 	if (i < 0 || sip_held_over(&h, (unsigned)i) || reason == HF_R_SEND_FULL) { /* of what was sent again, or will be */
-		sip_count(s, reason);
+		if (reason != HF_R_NONE)
+			sip_count(s, reason);
 		return;
 	}
-	sip_count(s, reason);
+	if (reason != HF_R_NONE)
+		sip_count(s, reason);
 	sip_held_end(&h, (unsigned)i);
 	if (h.done || (unsigned)i != sip_held_current(&h)) {
 		sip_held_keep(s, &h, h.done ? SIP_LIMIT_MS : sip_held_next_ms(s, &h));
