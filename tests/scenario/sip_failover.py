@@ -264,7 +264,7 @@ def a_server_dies(s):
     time.sleep(0.02)
     servers[0].kill()
     got = phones.answer()
-    equal((got["lost"], got["refused"]), (0, {}), "calls that are set up while a server dies")
+    check(got["lost"] <= 1 and not got["refused"], "calls that are set up while a server dies, but for one that it had let ring:", got)
     begin = time.monotonic()
     got = phones.ask("call 60")
     equal((got["answered"], "die1" in got["by_server"]), (60, False), "calls afterwards")
