@@ -1,0 +1,98 @@
+/* What becomes of a key's entry: it begins, lives on, lingers or ends; and learning, which names its server too. It decides nothing about where a
+ * session goes: choose.c does, and calls this. Any thread, under the lock of the key's shard. */
+#include "wish.h"
+
+static uint32_t longer(uint32_t a, uint32_t b, uint64_t now_ms) { return tick_left(a, now_ms) > tick_left(b, now_ms) ? a : b; }
+
+/* x as it is after the wish; false: it ends. */
+static bool live(struct entry *x, struct record *r, const struct wish *w, uint64_t now_ms)
+{
+	uint32_t expiry = tick_of_life(now_ms, w->life_s);
+
+	switch (w->life) {
+	case HF_LIFE_OPEN:
+		if (r)
+			r->flows++;
+		/* fallthrough */
+	case HF_LIFE_START:
+		if (!(w->flags & HF_TENTATIVE))
+			x->flags &= ~(unsigned)HF_TENTATIVE;
+		x->flags |= w->flags & (HF_COUNTED | HF_BOND);
+		x->expiry = longer(x->expiry, expiry, now_ms);
+		break;
+	case HF_LIFE_TOUCH:
+		x->flags = wish_touched(x->flags, w->flags);
+		if (wish_due(x->expiry, expiry, now_ms))
+			x->expiry = expiry;
+		break;
+	case HF_LIFE_LINGER:
+		x->flags &= ~(unsigned)HF_COUNTED;
+		x->expiry = expiry;
+		break;
+	case HF_LIFE_CLOSE:
+		if (r && r->flows && --r->flows)
+			break;
+		x->expiry = expiry;
+		return !(x->flags & w->flags & HF_TENTATIVE);
+	case HF_LIFE_END:
+		return false;
+	case HF_LIFE_NONE:
+		break;
+	}
+	return true;
+}
+
+void wish_apply(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct wish *w, enum taken taken, uint64_t now_ms)
+{
+	struct record *r = record_of(e, s, x->fp);
+	struct entry old = entry_unpack(&s->t.at[place]);
+
+	if (r && w->life != HF_LIFE_NONE)
+		r->seen_ms = now_ms;
+	if (!live(x, r, w, now_ms)) { /* what ends was not placed anew */
+		ledger_drop(e, s, place);
+		return;
+	}
+	if (taken != TAKEN_NOT || !entry_same(x, &old))
+		ledger_set(e, s, place, x, taken);
+}
+
+bool wish_make(struct hf_engine *e, struct shard *s, uint32_t place, const struct hf_lesson *l, enum taken taken, uint64_t now_ms)
+{
+	unsigned keep = l->life == HF_LIFE_TOUCH ? HF_COUNTED | HF_BOND : HF_COUNTED | HF_TENTATIVE | HF_BOND;
+	const struct entry x = {l->key.fp, l->flags & keep, l->server, tick_of_life(now_ms, l->life_s)};
+	const struct birth from = {l->key.text, now_ms, l->life == HF_LIFE_OPEN, l->why};
+
+	return ledger_add(e, s, place, &x, taken, &from);
+}
+
+static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)
+{
+	const struct wish w = {l->life, l->life_s, l->flags};
+	struct entry x;
+	uint32_t place;
+
+	if (!ledger_find(e, s, l->key.fp, now_ms, &place, &x)) {
+		if (!serves(e, l->server) || !(wish_makes(l->life) || l->life == HF_LIFE_TOUCH))
+			return HF_ENOENT;
+		return wish_make(e, s, place, l, TAKEN_NOT, now_ms) ? HF_OK : HF_EFULL;
+	}
+	if (l->server && l->server != x.server && serves(e, l->server) && (l->move || !serves(e, x.server)))
+		wish_rename(e, s, &x, l->server, l->why);
+	wish_apply(e, s, place, &x, &w, TAKEN_NOT, now_ms);
+	return HF_OK;
+}
+
+enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint64_t now_ms)
+{
+	struct shard *s;
+	enum hf_err err;
+
+	if (!l->key.fp || e->conf.mode == HF_MODE_NONE)
+		return HF_ENOENT;
+	s = shard_of(e, l->key.fp);
+	shard_lock(e, s, l->key.fp);
+	err = learn_locked(e, s, l, now_ms);
+	spin_unlock(&s->lock);
+	return err;
+}
