@@ -10,6 +10,15 @@
 
 static const char *const lives[] = {"none", "start", "touch", "linger", "open", "close", "end"}; /* enum hf_life */
 
+static void tell_why(struct teller *t, const char *step, const char *words, const struct hf_reason_def *r)
+{
+	tell_begin(t, step);
+	json_str(t->j, HF_F_REASON, r->name);
+	hf_w_printf(tell_say(t), "%s%s (%s)", words, r->text, r->name);
+	tell_end(t);
+}
+
+static void tell_fact(struct teller *t, const struct hf_reason_def *r) { tell_why(t, "fact", "counted: ", r); }
 
 /* ---- a key ---- */
 
@@ -33,6 +42,8 @@ static enum hf_err of_key(struct gateway *g, const struct command *c, struct hf_
 	json_open(j, HF_F_STEPS, '[');
 	tell_key(&t, &f.key);
 	tell_trace(&t, &trace);
+	if (a.full)
+		tell_fact(&t, &hf_reasons[HF_R_ENTRIES_FULL]);
 	json_close(j, ']');
 	tell_answer(&t, &a);
 	json_close(j, '}');
@@ -55,12 +66,13 @@ static const struct hf_reason_def *reason_of(const struct hf_front *f, unsigned 
 static void tell_reason(struct teller *t, const struct hf_act *a)
 {
 	const struct hf_reason_def *r = reason_of(t->service->front, a->end.reason);
-	bool fact = a->kind == HF_ACT_DROP && a->end.count_only;
 
-	tell_begin(t, fact ? "fact" : a->kind == HF_ACT_CLOSE ? "close" : "drop");
-	json_str(t->j, HF_F_REASON, r->name);
-	hf_w_printf(tell_say(t), "%s%s (%s)", fact ? "counted: " : a->kind == HF_ACT_CLOSE ? "the connection ends: " : "it ends here: ", r->text, r->name);
-	tell_end(t);
+	if (a->kind == HF_ACT_DROP && a->end.count_only)
+		tell_fact(t, r);
+	else if (a->kind == HF_ACT_CLOSE)
+		tell_why(t, "close", "the connection ends: ", r);
+	else
+		tell_why(t, "drop", "it ends here: ", r);
 }
 
 static void say_place(struct hf_writer *w, const struct hf_ask *a)
@@ -174,6 +186,12 @@ static void tell_send(struct teller *t, const struct hf_note *n)
 	tell_end(t);
 }
 
+/* Whether what is asked for of the key's entry comes to be. */
+static bool is_kept(const struct hf_note *n)
+{
+	return n->act.ask.life == HF_LIFE_END || (n->answer.server && !n->answer.full && !n->answer.over);
+}
+
 static void tell_note(struct teller *t, const struct hf_note *n)
 {
 	const struct hf_act *a = &n->act;
@@ -181,7 +199,7 @@ static void tell_note(struct teller *t, const struct hf_note *n)
 	switch (a->kind) {
 	case HF_ACT_ASK:
 		tell_ask(t, n);
-		tell_memory(t, a->ask.key, n->answer.server || a->ask.life == HF_LIFE_END ? a->ask.life : HF_LIFE_NONE, a->ask.life_s, a->ask.flags, n->answer.server);
+		tell_memory(t, a->ask.key, is_kept(n) ? a->ask.life : HF_LIFE_NONE, a->ask.life_s, a->ask.flags, n->answer.server);
 		break;
 	case HF_ACT_SEND: tell_send(t, n); break;
 	case HF_ACT_LEARN: tell_memory(t, a->learn.key, a->learn.life, a->learn.life_s, a->learn.flags, n->server); break;

@@ -154,10 +154,11 @@ static enum hf_err absent(const struct key_found *f, const struct command *c, st
 
 static void done(const char *event, const struct key_found *f, const struct hf_where *was, uint16_t server, struct json *j)
 {
-	struct hf_server_view v = {.name = "-"};
+	struct hf_server_view v;
+	bool named = hf_engine_server(f->engine, server ? server : was->server, &v); /* of what is forgotten, the one that it was at */
 
-	(void)hf_engine_server(f->engine, server, &v);
-	hf_log(HF_LOG_INFO, "event=%s pool=%s fingerprint=%015llx server=%s flows=%u", event, f->pool->name, (unsigned long long)f->key.fp, v.name, was->flows);
+	hf_log(HF_LOG_INFO, "event=%s pool=%s fingerprint=%015llx server=%s flows=%u", event, f->pool->name, (unsigned long long)f->key.fp, named ? v.name : "-",
+	       was->flows);
 	json_open(j, JSON_ITEM, '{');
 	json_bool(j, HF_F_OK, true);
 	json_str(j, HF_F_POOL, f->pool->name);

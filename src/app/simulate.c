@@ -69,6 +69,8 @@ static void tell(struct simulation *s, const struct hf_foresight *f, struct json
 	json_close(j, '}');
 }
 
+static void say_name(struct hf_writer *why) { hf_w_printf(why, "a server's name has 1 to %u octets", HF_NAME_MAX); }
+
 static enum hf_err run(struct errand *x, struct json *j, struct hf_writer *why)
 {
 	struct simulation *s = (struct simulation *)x;
@@ -80,7 +82,7 @@ static enum hf_err run(struct errand *x, struct json *j, struct hf_writer *why)
 	else if (e == HF_EEXIST)
 		hf_w_printf(why, "pool %s has a server %s already", s->pool_name, s->server);
 	else if (e == HF_EINVAL)
-		hf_w_printf(why, "a server's name has 1 to %u octets", HF_NAME_MAX);
+		say_name(why);
 	return e;
 }
 
@@ -152,9 +154,13 @@ enum hf_err simulate(struct gateway *g, const struct command *c, struct json *j,
 	e = find_pool(g, c, kind == HF_CHANGE_ADD, &pool, why);
 	if (e != HF_OK)
 		return e;
-	s = c->server.n <= HF_NAME_MAX ? calloc(1, sizeof *s) : NULL;
+	if (c->server.n > HF_NAME_MAX) {
+		say_name(why);
+		return HF_EINVAL;
+	}
+	s = calloc(1, sizeof *s);
 	if (!s)
-		return c->server.n <= HF_NAME_MAX ? HF_ENOMEM : HF_EINVAL;
+		return HF_ENOMEM;
 	s->errand.run = run;
 	s->errand.free = end;
 	s->region.fd = -1;

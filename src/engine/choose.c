@@ -101,18 +101,25 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 		       uint64_t now_ms)
 {
 	bool hinted = q->hint && a->server == q->hint;
-	bool wanted = wish_makes(life_of(q)) || (q->life == HF_LIFE_TOUCH && hinted), placed = !a->server;
+	bool wanted = wish_makes(life_of(q)) || (life_of(q) == HF_LIFE_TOUCH && hinted), placed = !a->server;
+	unsigned steps = q->trace ? q->trace->n : 0;
 	enum taken taken = TAKEN_NOT;
 
-	a->over = wish_makes(q->life) && quota_over(e, q->source, now_ms) && ledger_crowded(e);
+	a->over = wish_makes(life_of(q)) && quota_over(e, q->source, q->trace, now_ms) && ledger_crowded(e);
 	wanted &= !a->over;
 	if (placed)
 		taken = place_new(e, q, bond, wanted, a, now_ms);
-	if (!wanted || q->trace || !(taken != TAKEN_NOT || serves(e, a->server))) /* seen under the lock: from here on the id is in use */
+	if (!wanted || !(taken != TAKEN_NOT || serves(e, a->server))) /* seen under the lock: from here on the id is in use */
 		return;
-	a->full = !wish_make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
-	if (a->full && placed) /* what comes next of it is answered by the hash too */
-		place_new(e, q, bond, false, a, now_ms);
+	if (q->trace)
+		a->full = !ledger_room(e, s, q->key.fp, q->flags, now_ms);
+	else
+		a->full = !wish_make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
+	if (!a->full || !placed)
+		return;
+	if (q->trace)
+		trace_back(q->trace, steps);
+	place_new(e, q, bond, false, a, now_ms); /* what comes next of it is answered by the hash too */
 }
 
 /* Only looks: nothing is wanted of the entry (explain has seen to it), and an expired one stays where it is. */

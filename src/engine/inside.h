@@ -218,6 +218,8 @@ void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place);
 void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
 /* Three quarters of max_entries are in use: room goes to those who have had little. */
 bool ledger_crowded(const struct hf_engine *e);
+/* Whether a new entry with these flags would find room within max_entries. */
+bool ledger_room(const struct hf_engine *e, const struct shard *s, uint64_t fp, unsigned flags, uint64_t now_ms);
 /* True: the entry's life is over at now_ms (one with live flows never ends so). */
 bool ledger_over(const struct hf_engine *e, const struct shard *s, const struct entry *x, uint64_t now_ms);
 /* What a former engine left in the mapping: counts loads and exceptions again, drops what names no server. */
@@ -297,6 +299,8 @@ static inline uint64_t place_cost(const struct hf_engine *e, uint16_t id, const 
 
 /* The next step, for the caller to say more; what does not fit any more is lost in the last one. */
 struct hf_step *trace_step(const struct hf_engine *e, struct hf_trace *t, enum hf_step_kind kind, uint16_t id, enum hf_verdict v);
+/* What was looked at since there were n steps did not decide: it is looked at anew. */
+void trace_back(struct hf_trace *t, unsigned n);
 /* The last step of that kind and server has come out otherwise. */
 void trace_amend(struct hf_trace *t, enum hf_step_kind kind, uint16_t id, enum hf_verdict v);
 /* A runner-up that goes before `best` in the slot: the first ones are kept in order, all are counted. */
@@ -319,8 +323,8 @@ void ramp_tick(struct hf_engine *e, uint64_t now_ms);
 
 #define QUOTA_S 32 /* as long as an opening may stay without a final answer (RFC 3261 17, Timer B), and longer than a desktop's */
 size_t quota_size(void); /* octets, zeroed by who takes them */
-/* Whether the source has had its share of the last QUOTA_S seconds; if not, one more is counted. Any thread. */
-bool quota_over(struct hf_engine *e, uint64_t source, uint64_t now_ms);
+/* Whether the source has had its share of the last QUOTA_S seconds; if not, one more is counted, unless it is only looked. Any thread. */
+bool quota_over(const struct hf_engine *e, uint64_t source, bool look, uint64_t now_ms);
 
 /* ---- change.c ---- */
 

@@ -91,21 +91,34 @@ bool ledger_crowded(const struct hf_engine *e)
 }
 
 /* When the table is full, the nearest entry that is over makes room, or for a firm one the nearest tentative one: as many places are looked at as
- * a search may walk. */
-static bool evict(struct hf_engine *e, struct shard *s, const struct entry *for_it, uint64_t now_ms)
+ * a search may walk. Its place, or UINT32_MAX. */
+static uint32_t yielding(const struct hf_engine *e, const struct shard *s, uint64_t fp, unsigned flags, uint64_t now_ms)
 {
-	uint32_t from = entries_home(&s->t, for_it->fp), end = from + 64 < s->t.places ? from + 64 : s->t.places;
-	unsigned weak = for_it->flags & HF_TENTATIVE ? 0 : HF_TENTATIVE;
+	uint32_t from = entries_home(&s->t, fp), end = from + 64 < s->t.places ? from + 64 : s->t.places;
+	unsigned weak = flags & HF_TENTATIVE ? 0 : HF_TENTATIVE;
 
 	for (uint32_t i = from; i < end; i++) {
 		struct entry x = entry_unpack(&s->t.at[i]);
 
-		if (x.server && (x.flags & weak || ledger_over(e, s, &x, now_ms))) {
-			ledger_drop(e, s, i);
-			return true;
-		}
+		if (x.server && (x.flags & weak || ledger_over(e, s, &x, now_ms)))
+			return i;
 	}
-	return false;
+	return UINT32_MAX;
+}
+
+static bool evict(struct hf_engine *e, struct shard *s, const struct entry *for_it, uint64_t now_ms)
+{
+	uint32_t place = yielding(e, s, for_it->fp, for_it->flags, now_ms);
+
+	if (place == UINT32_MAX)
+		return false;
+	ledger_drop(e, s, place);
+	return true;
+}
+
+bool ledger_room(const struct hf_engine *e, const struct shard *s, uint64_t fp, unsigned flags, uint64_t now_ms)
+{
+	return SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed)) < e->conf.max_entries || yielding(e, s, fp, flags, now_ms) != UINT32_MAX;
 }
 
 static bool record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from)

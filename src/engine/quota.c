@@ -19,7 +19,7 @@ static _Atomic uint64_t *bucket(const struct hf_engine *e, uint64_t source, uint
 	return &e->quota->until[row][method_draw(source ^ secret, row) % BUCKETS];
 }
 
-static bool count(_Atomic uint64_t *until, uint64_t now, uint64_t span, uint64_t step)
+static bool count(_Atomic uint64_t *until, uint64_t now, uint64_t span, uint64_t step, bool look)
 {
 	uint64_t old = atomic_load_explicit(until, memory_order_relaxed), next;
 
@@ -27,17 +27,17 @@ static bool count(_Atomic uint64_t *until, uint64_t now, uint64_t span, uint64_t
 		next = (old > now ? old : now) + step;
 		if (next > now + span)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(until, &old, next, memory_order_relaxed, memory_order_relaxed));
+	} while (!look && !atomic_compare_exchange_weak_explicit(until, &old, next, memory_order_relaxed, memory_order_relaxed));
 	return true;
 }
 
-bool quota_over(struct hf_engine *e, uint64_t source, uint64_t now_ms)
+bool quota_over(const struct hf_engine *e, uint64_t source, bool look, uint64_t now_ms)
 {
 	uint32_t n = atomic_load_explicit(&e->source_entries, memory_order_relaxed);
 	uint64_t span = (uint64_t)QUOTA_S * 1000 << FRACTION_BITS;
 	bool room = false;
 
 	for (uint32_t row = 0; n && source && row < ROWS; row++)
-		room |= count(bucket(e, source, row), now_ms << FRACTION_BITS, span, span / n);
+		room |= count(bucket(e, source, row), now_ms << FRACTION_BITS, span, span / n, look);
 	return n && source && !room;
 }

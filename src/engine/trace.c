@@ -36,6 +36,12 @@ struct hf_step *trace_step(const struct hf_engine *e, struct hf_trace *t, enum h
 	return s;
 }
 
+void trace_back(struct hf_trace *t, unsigned n)
+{
+	t->n = n;
+	t->passed = 0;
+}
+
 void trace_amend(struct hf_trace *t, enum hf_step_kind kind, uint16_t id, enum hf_verdict v)
 {
 	for (unsigned i = t->n; i--;)

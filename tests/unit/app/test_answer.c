@@ -29,6 +29,17 @@ static struct hf_json item(const struct hf_json *in, const char *list, unsigned 
 	return v;
 }
 
+static unsigned length(const struct hf_json *list)
+{
+	struct hf_json v;
+	size_t at = 0;
+	unsigned n = 0;
+
+	while (hf_json_next(list, &at, NULL, &v))
+		n++;
+	return n;
+}
+
 static void status_has_its_fields(void **state)
 {
 	struct gateway g;
@@ -357,20 +368,35 @@ static void explains_a_message(void **state)
 	gate_close(&g);
 }
 
+/* No room to remember it: the reason stands where "remembered" would, for a message and for a key. Without is_kept in explain.c both stand there. */
+static void explains_a_full_table(void **state)
+{
+	struct gateway g;
+	struct hf_json a, story, v, list;
+	struct hf_lesson l = {.server = 1, .life = HF_LIFE_START, .life_s = 600, .flags = HF_COUNTED};
+
+	(void)state;
+	gate_open(&g, ONE_POOL "max-entries = 1\n");
+	l.key.fp = hf_fingerprint(g.site.hash_key, HF_LIT("wave"), HF_LIT("other"), 80);
+	assert_int_equal(hf_engine_learn(hf_net_engine(g.net, "p"), &l, hf_clock_ms()), HF_OK);
+	assert_true(gate_ask(&g, "explain --message 776176653a31", &a));
+	story = item(&a, "stories", 0);
+	assert_true(hf_json_find(&story, "steps", &list));
+	assert_int_equal(length(&list), 5); /* key, entry, owner, this, send */
+	v = item(&story, "steps", 3);
+	gate_assert_raw(&v, "step", "fact");
+	gate_assert_raw(&v, "reason", "entries-full");
+	gate_assert_raw(&v, "text", "counted: as many sessions are remembered as may be: it went by the hash alone (entries-full)");
+	assert_true(gate_ask(&g, "explain wave:1", &a));
+	story = item(&a, "stories", 0);
+	v = item(&story, "steps", 3);
+	gate_assert_raw(&v, "reason", "entries-full");
+	gate_close(&g);
+}
+
 #define A_TABLE \
 	"[service a]\nprotocol = tide\nlisten = udp://127.0.0.1:0\npool = farm\n" \
 	"[pool farm]\naffinity = table\nload-factor = off\nprobe = none\nserver = h1 127.0.0.1:7001\nserver = h2 127.0.0.1:7002\n"
-
-static unsigned length(const struct hf_json *list)
-{
-	struct hf_json v;
-	size_t at = 0;
-	unsigned n = 0;
-
-	while (hf_json_next(list, &at, NULL, &v))
-		n++;
-	return n;
-}
 
 static void open_session(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags)
 {
@@ -459,6 +485,7 @@ static void simulates_a_change(void **state)
 	gate_assert_raw(&v, "slots_after", "0");
 	gate_assert_raw(&v, "state", "drain");
 	gate_refused(&g, "simulate add h1", "pool farm has a server h1 already");
+	gate_refused(&g, "simulate add h123456789012345678901234567890123456789012345678901234567890123", "a server's name has 1 to 63 octets");
 	gate_refused(&g, "simulate remove h9", "no server 'h9'; nearest: h1, h2");
 	for (unsigned i = 0; i < 200; i++) {
 		snprintf(key, sizeof key, "forget wave:%u", i);
@@ -473,7 +500,7 @@ int main(void)
 		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
 		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
 		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
-		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
+		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(explains_a_full_table), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
 		cmocka_unit_test(simulates_a_change),
 	};
 

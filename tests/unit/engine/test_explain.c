@@ -78,6 +78,47 @@ static void same_as_choose(void **state)
 	farm_free(f);
 }
 
+/* A table without room, one of whose entries may yield or not, and a source that has had its share: explain says so, as choose then finds it, and
+ * names the server of the hash alone. Without ledger_room in choose_new a spill is told that will not be; without `look` in quota_over
+ * explaining takes the source's share. */
+static void same_when_full(void **state)
+{
+	struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.load_factor_milli = 1250, .max_entries = 1000, .source_entries = 50}, T0), 5, T0);
+	unsigned full = 0, over = 0, yields = 0, home = 0;
+
+	(void)state;
+	for (uint64_t k = 0; farm_counts(f).entries < 1000; k++)
+		(void)farm_learn(f, farm_fp(k), f->id[k % 10 ? 0 : 1], HF_LIFE_START, 1000, HF_COUNTED | (k % 10 ? 0 : HF_TENTATIVE), T0);
+	for (uint64_t k = 5000; k < 5400; k++) {
+		struct hf_question q = {.key = {.fp = farm_fp(k)}, .life = HF_LIFE_START, .life_s = 30, .source = k % 4 ? 7 + k : 7,
+			.flags = HF_COUNTED | (k & 1 ? HF_TENTATIVE : 0)};
+		struct hf_answer a, b;
+
+		for (unsigned i = 0; i < 3; i++) {
+			struct hf_trace t = explain(f, &q, &a, T0);
+
+			assert_int_equal(t.step[t.n - 1].server, a.server);
+			assert_int_equal(t.step[0].kind, HF_STEP_ENTRY);
+			assert_int_equal(t.step[1].kind, HF_STEP_OWNER);
+			for (unsigned s = 2; s < t.n; s++)
+				assert_int_equal(t.step[s].kind, HF_STEP_RIVAL);
+		}
+		hf_engine_choose(f->e, &q, &b, T0);
+		assert_int_equal(a.server, b.server);
+		assert_int_equal(a.why, b.why);
+		assert_int_equal(a.full, b.full);
+		assert_int_equal(a.over, b.over);
+		full += b.full;
+		over += b.over;
+		home += b.why == HF_WHY_HOME;
+		yields += !b.full && !b.over;
+	}
+	assert_int_equal(over, 50); /* of a hundred: none of its share went to who only asked */
+	assert_true(full && yields && home);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* The order of a slot's servers, as carp has it; the owner first. */
 static unsigned order(struct farm *f, uint32_t slot, uint16_t *ids)
 {
@@ -248,7 +289,7 @@ static void weightless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_as_choose), cmocka_unit_test(each_is_passed_over_for_its_reason), cmocka_unit_test(many_are_counted),
+		cmocka_unit_test(same_as_choose), cmocka_unit_test(same_when_full), cmocka_unit_test(each_is_passed_over_for_its_reason), cmocka_unit_test(many_are_counted),
 		cmocka_unit_test(an_entry_is_told), cmocka_unit_test(no_turn_is_taken), cmocka_unit_test(weightless),
 	};
 

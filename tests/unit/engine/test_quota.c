@@ -125,11 +125,11 @@ static void strangers_are_spared(void **state)
 		for (uint64_t k = 0; k < 750; k++)
 			(void)farm_learn(f, farm_fp(k), f->id[0], HF_LIFE_START, 1000, HF_COUNTED, T0);
 		for (uint64_t k = 0; k < 20000; k++)
-			(void)quota_over(f->e, 1000 + k % flood, T0);
+			(void)quota_over(f->e, 1000 + k % flood, false, T0);
 		for (uint64_t s = 0; s < 1000; s++)
-			hit += quota_over(f->e, 50000 + s, T0);
+			hit += quota_over(f->e, 50000 + s, false, T0);
 		assert_true(hit <= (flood == 1 ? 1u : 25u)); /* 200 of 2048 in each row: 9 of 1000 */
-		assert_true(quota_over(f->e, 1000, T0));
+		assert_true(quota_over(f->e, 1000, false, T0));
 		farm_free(f);
 	}
 }
