@@ -259,6 +259,14 @@ static void compare(const struct hf_conf_server *a, const struct hf_conf_server 
 		finding_error(to, b->line, "server: was=%s: line %u takes over its sessions already", b->was, a->line);
 }
 
+static bool takes_sessions(const struct hf_conf_pool *p)
+{
+	for (unsigned i = 0; i < p->n_servers; i++)
+		if (p->servers[i].weight)
+			return true;
+	return false;
+}
+
 void endpoint_servers(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_pool *out, struct confmem *mem, struct finding_to *to)
 {
 	struct hf_conf_server *list;
@@ -289,4 +297,6 @@ void endpoint_servers(const struct ini_doc *doc, const struct ini_section *s, st
 	out->servers = list;
 	if (!lines)
 		finding_error(to, s->line, "[pool %s]: has no server line", out->name);
+	else if (out->n_servers == lines && !takes_sessions(out))
+		finding_error(to, s->line, "[pool %s]: no server may take a new session: give one at least weight=1..256 (to empty them all, drain them at run time)", out->name);
 }

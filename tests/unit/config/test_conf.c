@@ -66,6 +66,9 @@ static void test_servers_refused(void **state)
 	refuses(GOOD_SERVICE "[pool pbx]\nserver = z 192.0.2.12 was=a\nserver = a 192.0.2.11\n", 6, "was=a: that server is still there, in line 7");
 	refuses(GOOD_SERVICE "[pool pbx]\nserver = y 192.0.2.12 was=o\nserver = z 192.0.2.11 was=o\n", 7, "line 6 takes over its sessions already");
 	refuses(GOOD_SERVICE "[pool pbx]\nslots = 16\n", 5, "[pool pbx]: has no server line");
+	/* nobody eligible: without takes_sessions in endpoint.c it starts, and refuses every caller */
+	refuses(GOOD_SERVICE "[pool pbx]\nserver = a 192.0.2.11 weight=0\nserver = b 192.0.2.12 weight=0\n", 5,
+		"[pool pbx]: no server may take a new session: give one at least weight=1..256 (to empty them all, drain them at run time)");
 }
 
 static void test_listens(void **state)
