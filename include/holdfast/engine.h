@@ -82,10 +82,10 @@ struct hf_engine_conf {
 
 struct hf_engine;
 
-/* Octets of the mapping that the entries, names and slots live in; the caller gives it, zeroed or as a former engine left it
+/* Octets of the mapping that the entries, names and slots live in, for a conf within its ranges; the caller gives it, zeroed or as a former engine left it
  * (the same boot), 64-aligned. It holds no pointer. What no session needs yet is not touched: a page is held from its first entry on. */
 size_t hf_engine_need(const struct hf_engine_conf *conf);
-/* Takes over `mem` of hf_engine_need octets; free does not release it. NULL: no memory. */
+/* Takes over `mem` of hf_engine_need octets; free does not release it. NULL: no memory, or a conf outside its ranges. */
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms) HF_MUST_USE;
 void hf_engine_free(struct hf_engine *e);
 /* Load factor, fallback, slow start and source_entries may change at run time (control thread); all else is fixed at new. */

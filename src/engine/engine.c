@@ -126,7 +126,11 @@ static bool conf_fits(const struct hf_engine_conf *c)
 {
 	if (c->method == HF_METHOD_RING && (c->ring_points < 1 || c->ring_points > 1024))
 		return false;
-	return c->slot_bits >= 16 && c->slot_bits <= 20 && c->max_entries >= 1 && c->max_entries <= 1u << 28 && c->method <= HF_METHOD_MODULO;
+	if (c->mode > HF_MODE_NONE || c->method > HF_METHOD_MODULO || c->balance > HF_BALANCE_RANDOM || c->fallback > HF_FALLBACK_SOURCE)
+		return false;
+	if (c->load_factor_milli && (c->load_factor_milli < 1000 || c->load_factor_milli > 10000)) /* below 1 some would find no room; above, place.c's products */
+		return false;
+	return c->slot_bits >= 16 && c->slot_bits <= 20 && c->max_entries >= 1 && c->max_entries <= 1u << 28;
 }
 
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms)

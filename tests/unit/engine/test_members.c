@@ -283,9 +283,44 @@ static void starving(void **state)
 	farm_free(f);
 }
 
+/* What a conf may not say: there is no such engine. Without conf_fits a factor below 1 leaves places that nobody can fill. */
+static void impossible(void **state)
+{
+	static const struct hf_engine_conf good = {.slot_bits = 16, .load_factor_milli = 1000, .max_entries = 10, .ring_points = 256};
+	struct hf_engine_conf bad[12];
+	struct hf_engine_conf c = good;
+	void *mem = calloc(1, hf_engine_need(&c));
+	struct hf_engine *e;
+	unsigned n = 0;
+
+	(void)state;
+	while (n < 12)
+		bad[n++] = good;
+	bad[0].slot_bits = 12;
+	bad[1].slot_bits = 21;
+	bad[2].load_factor_milli = 900;
+	bad[3].load_factor_milli = 10001;
+	bad[4].max_entries = 0;
+	bad[5].max_entries = (1u << 28) + 1;
+	bad[6].mode = HF_MODE_NONE + 1;
+	bad[7].method = HF_METHOD_MODULO + 1;
+	bad[8].balance = HF_BALANCE_RANDOM + 1;
+	bad[9].fallback = HF_FALLBACK_SOURCE + 1;
+	bad[10].method = bad[11].method = HF_METHOD_RING;
+	bad[10].ring_points = 0;
+	bad[11].ring_points = 1025;
+	for (unsigned i = 0; i < n; i++)
+		assert_null(hf_engine_new(&bad[i], mem, T0));
+	e = hf_engine_new(&good, mem, T0);
+	assert_non_null(e);
+	hf_engine_free(e);
+	free(mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(impossible),
 		cmocka_unit_test(ids), cmocka_unit_test(renames), cmocka_unit_test(refused_whole), cmocka_unit_test(states),
 		cmocka_unit_test(run_time_weights), cmocka_unit_test(takes_over), cmocka_unit_test(takes_over_flows), cmocka_unit_test(starving),
 	};
