@@ -50,7 +50,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "The longest Call-ID."},
 	{"max-params", HF_OPT_UINT, LIVE, AT(max_params), .min = 8, .max = 4096, .unit = "parameters", .dflt = "64",
 	 .help = "Parameters of one value."},
-	{"probe-codes", HF_OPT_CUSTOM, .sections = HF_IN_SERVICE | HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_codes), .dflt = "200-407 409-499", .read = read_codes,
+	{"probe-codes", HF_OPT_CUSTOM, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_codes), .dflt = "200-407 409-499", .read = read_codes,
 	 .help = "Answers to a probe that mean a server is well; 503 means busy, all others that it is not (408 comes from a proxy between)."},
 };
 

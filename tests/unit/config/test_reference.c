@@ -37,6 +37,8 @@ static void test_rows_take_their_defaults(void **state)
 				fail_msg("%s: %s = %s: %.*s", f->name, row->name, row->dflt, (int)w.n, why);
 			if (optrows_find(&optrows_service, name) || optrows_find(&optrows_pool, name) || !row->help || (row->sections & HF_IN_GATEWAY))
 				fail_msg("%s: %s: a common name, no help, or no section of a front's", f->name, row->name);
+			if (row->sections == (HF_IN_SERVICE | HF_IN_POOL)) /* a pool has one answer, and its services have copies of it */
+				fail_msg("%s: %s: stands in services and in pools, where two could disagree unseen", f->name, row->name);
 		}
 		for (unsigned d = 0; d < f->n_defaults; d++) {
 			struct hf_bytes name = hf_bytes_str(f->defaults[d].option);
