@@ -152,7 +152,8 @@ enum hf_err hf_secret_load(const char *path, bool may_make, struct hf_site *site
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
 	if (fd < 0)
-		return fail(why, errno == ENOENT ? HF_ENOENT : HF_EIO, path, errno == ENOENT ? "there is no such file; it holds a line hash HEX and a line sign HEX" : "cannot be opened");
+		return errno == ENOENT ? fail(why, HF_ENOENT, path, "there is no such file; copy cluster.secret out of the state-dir of another gateway of the cluster")
+				       : fail(why, HF_EIO, path, "cannot be opened");
 	e = read_file(path, fd, site, why);
 	close(fd);
 	return e;

@@ -127,6 +127,21 @@ static bool fill_info(struct hf_net *net, struct hf_listener_info *info, const s
 	return true;
 }
 
+/* What to do about it, where the error alone does not tell. */
+static const char *advice(int e)
+{
+	static const struct { int e; const char *text; } list[] = {
+		{EADDRINUSE, "; another program has the port, or another gateway: `ss -lntup` shows which"},
+		{EADDRNOTAVAIL, "; this machine has no such address: `ip address` lists them"},
+		{EACCES, "; ports below 1024 want root or CAP_NET_BIND_SERVICE: start as root with `user`, or as the unit does"},
+	};
+
+	for (unsigned i = 0; i < sizeof list / sizeof list[0]; i++)
+		if (list[i].e == e)
+			return list[i].text;
+	return "";
+}
+
 enum hf_err listeners_open(struct hf_net *net, struct hf_snapshot *s, struct snap_service *v, struct hf_writer *why)
 {
 	const struct hf_conf_service *c = v->conf;
@@ -139,9 +154,11 @@ enum hf_err listeners_open(struct hf_net *net, struct hf_snapshot *s, struct sna
 		struct socks *x = socks_for(net, s, &c->listens[i], c->receive_buffer);
 
 		if (!x) {
+			int e = errno;
+
 			hf_w_printf(why, "service %s, line %u: cannot listen on ", c->name, c->listens[i].line);
 			w_uri(why, c->listens[i].transport, &c->listens[i].addr);
-			hf_w_printf(why, ": %s", strerror(errno));
+			hf_w_printf(why, ": %s%s", strerror(e), advice(e));
 			return HF_EIO;
 		}
 		x->refs++;
