@@ -69,8 +69,8 @@ struct hf_story {
 	bool cut;                  /* there was more than fits */
 	struct hf_note note[HF_NOTES_MAX];
 };
-/* Of service number i (from 0); false: there are no more. from, family 0: a documentation address; transport HF_TRANSPORTS: the listener's.
- * The listener is the service's first of that family and transport, one for clients if there is one; without any its first. */
+/* Of service number i (from 0); false: there are no more, or its protocol has no such transport. from, family 0: a documentation address;
+ * transport HF_TRANSPORTS: the listener's. The listener is the service's first of that family and transport, one for clients if there is one; without any its first. */
 bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes message, const struct hf_addr *from, enum hf_transport transport, struct hf_arena *arena,
 		    struct hf_story *out);
 #define HF_EXPLAIN_ARENA (96u << 10) /* octets that the arena should have: as much as a worker's */

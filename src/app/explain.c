@@ -119,6 +119,7 @@ static void tell_ask(struct teller *t, const struct hf_note *n)
 		hf_w_str(w, ", which is no member of the pool: not heard");
 		tell_end(t);
 	}
+	t->place = a->place;
 	tell_trace(t, &n->trace);
 }
 
@@ -214,7 +215,7 @@ static void tell_note(struct teller *t, const struct hf_note *n)
 		break;
 	default: /* HOLD */
 		tell_begin(t, "hold");
-		hf_w_printf(tell_say(t), "it is kept for %u ms", a->hold.ms);
+		hf_w_printf(tell_say(t), "a copy is kept, and looked at again in %u ms if nothing has come back", a->hold.ms);
 		tell_end(t);
 	}
 }
@@ -322,7 +323,7 @@ static enum hf_err of_message(struct gateway *g, const struct command *c, struct
 	if (e != HF_OK)
 		return e;
 	if (!tell_stories(g, c, &q, arena, false, NULL)) {
-		hf_w_str(why, "no service of that name, or none with that pool; holdfastctl status lists them");
+		hf_w_str(why, "no service of that name, pool and transport; holdfastctl status lists them");
 		return HF_ENOENT;
 	}
 	any = tell_stories(g, c, &q, arena, true, NULL) != 0;

@@ -45,6 +45,7 @@ void list_services(struct gateway *g, struct json *j)
 		json_str(j, HF_F_PROTOCOL, s->front->name);
 		json_str(j, HF_F_POOL, s->pool->name);
 		listens(g, s->name, j);
+		json_uint(j, HF_F_FLOWS, n.open_flows);
 		json_uint(j, HF_F_PARCELS, n.parcels);
 		drops(s->front, &n, j);
 		json_close(j, '}');

@@ -41,10 +41,26 @@ static bool wanted_pool(const struct command *c, const struct hf_conf_pool *p)
 	return c->pool.n == 0 || hf_bytes_eq(c->pool, hf_bytes_str(p->name));
 }
 
-static void say_unknown(const struct hf_conf *conf, const struct command *c, struct hf_writer *why)
+/* One that the file has no more, but that `servers` still lists. */
+static bool is_removed(struct gateway *g, const struct hf_conf_pool *p, const struct command *c)
+{
+	struct hf_engine *e = hf_net_engine(g->net, p->name);
+	uint16_t id = e ? hf_engine_find(e, c->server) : HF_NO_SERVER;
+	struct hf_server_view v;
+
+	return id != HF_NO_SERVER && hf_engine_server(e, id, &v) && v.removed;
+}
+
+static void say_unknown(struct gateway *g, const struct hf_conf *conf, const struct command *c, struct hf_writer *why)
 {
 	struct hf_nearest near = {.wanted = c->server};
 
+	for (unsigned i = 0; i < conf->n_pools; i++)
+		if (wanted_pool(c, &conf->pools[i]) && is_removed(g, &conf->pools[i], c)) {
+			command_quote(why, c->server);
+			hf_w_str(why, " was taken out of the file; until its last session has ended only off can be said of it");
+			return;
+		}
 	for (unsigned i = 0; i < conf->n_pools; i++)
 		for (unsigned j = 0; wanted_pool(c, &conf->pools[i]) && j < conf->pools[i].n_servers; j++)
 			hf_nearest_add(&near, hf_bytes_str(conf->pools[i].servers[j].name));
@@ -81,7 +97,7 @@ enum hf_err target_find(struct gateway *g, const struct command *c, struct targe
 	if (n == 1)
 		return HF_OK;
 	if (n == 0)
-		say_unknown(conf, c, why);
+		say_unknown(g, conf, c, why);
 	else
 		say_ambiguous(g, c, why);
 	return n ? HF_EEXIST : HF_ENOENT;

@@ -1,6 +1,8 @@
 /* A decision's steps in fields and in words; see tell.h. It judges nothing. */
 #include "tell.h"
 
+#include <stdio.h>
+
 #include "json.h"
 #include "list.h"
 
@@ -65,6 +67,7 @@ static void say_step(struct teller *t, const struct hf_trace *trace, const struc
 	struct hf_server_view v;
 	const char *name = tell_name(t, s->server, &v);
 	struct hf_writer *w = tell_say(t);
+	char second[80];
 
 	switch (s->kind) {
 	case HF_STEP_HINT:
@@ -73,7 +76,10 @@ static void say_step(struct teller *t, const struct hf_trace *trace, const struc
 		break;
 	case HF_STEP_REF: say_entry(w, s, "entry of the dialog that the message names", name); break;
 	case HF_STEP_ENTRY: say_entry(w, s, s->flags & HF_BOND ? "bond of this key" : "entry of this key", name); break;
-	case HF_STEP_BOND: say_entry(w, s, "bond of the placing key", name); break;
+	case HF_STEP_BOND:
+		snprintf(second, sizeof second, "bond of the second placing key (fingerprint %015llx)", (unsigned long long)s->fp);
+		say_entry(w, s, t->place && s->fp != t->place ? second : "bond of the placing key", name);
+		break;
 	case HF_STEP_OWNER:
 		hf_w_printf(w, "slot %u belongs to %s", trace->slot, name);
 		if (s->server)

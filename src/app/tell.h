@@ -11,6 +11,7 @@ struct teller { /* of one story */
 	struct hf_engine *engine;
 	const struct hf_conf_service *service; /* NULL: of a key */
 	struct hf_bytes message;
+	uint64_t place;                        /* the first of the keys that place, 0: none */
 	uint8_t text[TELL_TEXT];
 	struct hf_writer w;
 };

@@ -95,7 +95,7 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 	bool listed;
 	const struct snap_member *m;
 
-	if (!s)
+	if (!s || (transport != HF_TRANSPORTS && !(s->conf->front->transports & HF_TRANSPORT_BIT(transport))))
 		return false;
 	*out = (struct hf_story){.service = s->conf, .listener = listener_for(s, from->family, transport), .from = *from};
 	out->transport = transport == HF_TRANSPORTS ? out->listener->transport : transport;

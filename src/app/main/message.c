@@ -70,7 +70,7 @@ bool message_read(FILE *in, bool hex, struct hf_writer *line)
 	if (!hex)
 		mend_lines(p, &n, sizeof p);
 	if (n == 0 || n > MESSAGE_MAX)
-		return refuse(n ? "the message is longer than 65536 octets" : "the message is empty");
+		return refuse(n ? "the message is longer than 65536 octets" : "the message is empty: explain wants a key, or a message on standard input");
 	hf_w_str(line, " --message ");
 	hf_w_hex(line, hf_bytes_of(p, n));
 	return !line->full || refuse("the line is too long");

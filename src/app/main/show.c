@@ -65,14 +65,15 @@ static void show_service(const struct hf_json *s)
 	struct hf_bytes key;
 	size_t at = 0;
 
-	printf("service %s: %s to pool %s, %s parcels\n", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL), show_text(s, HF_F_PARCELS));
+	printf("service %s: %s to pool %s, %s open connections, %s messages\n", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL),
+	       show_text(s, HF_F_FLOWS), show_text(s, HF_F_PARCELS));
 	if (show_get(s, HF_F_LISTEN, &list))
 		while (hf_json_next(&list, &at, NULL, &v))
 			printf("  listen %.*s\n", (int)v.raw.n, (const char *)v.raw.p);
 	at = 0;
 	if (show_get(s, HF_F_DROPS, &list))
 		while (hf_json_next(&list, &at, &key, &v))
-			printf("  drop   %.*s %.*s\n", (int)key.n, (const char *)key.p, (int)v.raw.n, (const char *)v.raw.p);
+			printf("  counted %.*s %.*s\n", (int)key.n, (const char *)key.p, (int)v.raw.n, (const char *)v.raw.p);
 }
 
 static void show_pool(const struct hf_json *p)
@@ -338,7 +339,7 @@ static void show_explain(const struct hf_json *a)
 }
 
 const struct command commands[] = {
-	{"status", "", "what runs: services with their listeners and drops, pools with their entries", 0, 0, false, show_status},
+	{"status", "", "what runs: services with their listeners and what was counted (drops, ends, failovers), pools with their entries", 0, 0, false, show_status},
 	{"servers", "", "all servers: state, weight, sessions, the cap for new ones, last failure", 0, 0, false, show_servers},
 	{"where", "[--pool POOL] [KIND:]KEY", "which server a request with this key alone would reach now, and why", 1, 1000, false, show_where},
 	{"explain", "[--pool POOL] [KIND:]KEY | [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] [--hex] < MESSAGE",
