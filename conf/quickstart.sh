@@ -88,6 +88,7 @@ cleanup() {
 if ! mkdir -m 700 "$demo" 2>/dev/null; then
 	[ -O "$demo" ] && [ ! -L "$demo" ] || fail "$demo exists and is not yours"
 	[ ! -e "$demo/gateway.pid" ] || ! kill -0 "$(cat "$demo/gateway.pid")" 2>/dev/null || fail "a demonstration is running already (pid $(cat "$demo/gateway.pid"))"
+	[ ! -S "$sock" ] || ! ctl status >/dev/null 2>&1 || fail "a gateway of yours runs in $demo, which a demonstration empties: take the lines with $demo out of its file (a copy of conf/demo.ini?)"
 	rm -rf "$demo" && mkdir -m 700 "$demo" || exit 1
 fi
 trap cleanup EXIT
@@ -260,10 +261,10 @@ fi
 cat <<END
 
 ${bold}== Your own servers${plain}
-   Copy conf/demo.ini, write your servers and addresses into it, and look at it before it runs:
-     cp conf/demo.ini my.ini; \${EDITOR:-nano} my.ini
+   Copy conf/sip.ini or conf/rdp.ini, write your servers and addresses into it, and look at it before it runs:
+     cp conf/sip.ini my.ini; \${EDITOR:-nano} my.ini
      build/holdfast -c my.ini --check
      sh conf/quickstart.sh my.ini
-   Then, in another terminal: build/holdfastctl -s SOCKET servers   (SOCKET is admin-socket in my.ini)
-   After a change: build/holdfastctl -s SOCKET reload. No live session moves.
+   Then, in another terminal: build/holdfastctl servers   (-s SOCKET with another state-dir: the start says admin=SOCKET)
+   After a change: build/holdfastctl reload. No live session moves.
 END
