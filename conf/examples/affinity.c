@@ -1,5 +1,5 @@
 /* The affinity engine as a library: a pool of three servers, sessions that find theirs again, and a fourth server that moves none of them.
- *   cc -Iinclude conf/examples/affinity.c libholdfast_engine.a -lpthread && ./a.out */
+ *   cmake --build build --target holdfast_engine && cc -Iinclude conf/examples/affinity.c build/libholdfast_engine.a -lpthread -o build/affinity && build/affinity */
 #include <stdio.h>
 #include <stdlib.h>
 
