@@ -152,7 +152,8 @@ unsigned hf_engine_sweep(struct hf_engine *e, uint64_t now_ms, unsigned n);
 unsigned hf_engine_expire(struct hf_engine *e, uint16_t *ids, unsigned cap, uint64_t now_ms);
 /* Forgets removed servers without sessions that nobody holds; ids[] gets up to cap of them. Returns the count. */
 unsigned hf_engine_reap(struct hf_engine *e, uint16_t *ids, unsigned cap);
-/* While anybody outside holds an id, it is not given anew. Any thread, but only of an id that the engine has just answered or that is held. */
+/* While anybody outside holds an id, it is not given anew. Any thread, but only of an id that the engine has just answered or that is held.
+ * With HF_MODE_NONE, where no entry stands for a session, each hold is one: caps, max_sessions and least-sessions go by them. */
 void hf_engine_hold(struct hf_engine *e, uint16_t id, int by);
 
 /* ---- deciding (any thread) ---- */

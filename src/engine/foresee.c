@@ -45,6 +45,8 @@ static void copy_members(struct hf_engine *e, struct hf_engine *t)
 	for (uint16_t id = 1; id <= last; id++) {
 		t->load[id].word = load_word(e, id) & LOAD_OPEN;
 		t->load[id].turn = atomic_load_explicit(&e->load[id].turn, memory_order_relaxed);
+		if (t->conf.mode == HF_MODE_NONE)
+			hf_engine_hold(t, id, (int)LOAD_COUNTED(load_word(e, id)));
 	}
 	t->turn = atomic_load_explicit(&e->turn, memory_order_relaxed);
 	t->draws = atomic_load_explicit(&e->draws, memory_order_relaxed);
@@ -89,6 +91,7 @@ struct seer {
 	uint64_t *fp;       /* of the entries, in order; and the server that each goes to before the change */
 	uint16_t *server;
 	uint64_t n, cap;
+	uint16_t turn;      /* who lost an old session last, see end_held */
 };
 
 static bool breathe(struct seer *s)
@@ -215,6 +218,22 @@ static void compare_entries(struct seer *s, struct hf_foresight *out)
 
 static uint64_t draw(uint64_t i) { return (method_draw(0, (uint32_t)i) ^ method_draw(1, (uint32_t)(i >> 32))) >> 4; }
 
+/* Of sessions without entries the old ones go by turns of their servers; sessions[1] says how many have, until they are counted anew. */
+static void end_held(struct seer *s, struct hf_foresight *out)
+{
+	for (uint16_t n = 0; n < out->last_id; n++) {
+		struct hf_foreseen *x;
+
+		s->turn = (uint16_t)(s->turn % out->last_id + 1);
+		x = &out->server[s->turn];
+		if (x->sessions[1] == x->sessions[0])
+			continue;
+		x->sessions[1]++;
+		hf_engine_hold(s->twin, s->turn, -1);
+		return;
+	}
+}
+
 /* New sessions come and old ones go, until so many have come. */
 static void arrive(struct seer *s, struct hf_foresight *out)
 {
@@ -229,6 +248,10 @@ static void arrive(struct seer *s, struct hf_foresight *out)
 
 		hf_engine_choose(s->twin, &q, &a, later);
 		out->spilled += a.why == HF_WHY_SPILL;
+		if (s->twin->conf.mode == HF_MODE_NONE && a.server) {
+			hf_engine_hold(s->twin, a.server, 1);
+			end_held(s, out);
+		}
 		if (i >= s->n)
 			continue;
 		old.key.fp = s->fp[i];

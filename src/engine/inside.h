@@ -182,6 +182,8 @@ enum taken { TAKEN_NOT, TAKEN, TAKEN_OPEN };
 uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries);
 /* Adds to m and to the sum of entries; gives the sums from before. */
 uint64_t ledger_sum(struct hf_engine *e, int open, int entries);
+/* Sessions of a server that no entry stands for; m follows. No lock. */
+void ledger_count(struct hf_engine *e, uint16_t id, int by);
 /* The entry at fp that still lives, and its place, or the place it would go to; an expired one is taken out. */
 bool ledger_find(struct hf_engine *e, struct shard *s, uint64_t fp, uint64_t now_ms, uint32_t *place, struct entry *x);
 /* As find, and takes nothing out. */

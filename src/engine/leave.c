@@ -30,6 +30,8 @@ unsigned hf_engine_expire(struct hf_engine *e, uint16_t *ids, unsigned cap, uint
 void hf_engine_hold(struct hf_engine *e, uint16_t id, int by)
 {
 	atomic_fetch_add_explicit(&e->load[id].held, (uint32_t)by, memory_order_relaxed);
+	if (e->conf.mode == HF_MODE_NONE)
+		ledger_count(e, id, by);
 }
 
 /* An entry, somebody outside or a slot names it. */

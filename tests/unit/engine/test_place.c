@@ -71,7 +71,7 @@ static void bounded_load(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
-		struct farm *f = farm_new(HF_MODE_AUTO, sizes[i], 1000, 4 * LIVE, T0);
+		struct farm *f = farm_new((enum hf_mode)(i % 3), sizes[i], 1000, 4 * LIVE, T0); /* auto, table, hash */
 
 		for (unsigned s = 0; s < f->n; s++)
 			f->m[s].weight = 1 + (uint32_t)(farm_random(&seed) % 256);
@@ -82,6 +82,40 @@ static void bounded_load(void **state)
 				farm_tune(f, factors[c], HF_FALLBACK_LEAST);
 				run(f, k, factors[c], farm_full() ? 1000000 : sizes[i] < 1000 ? 3000 : 1500, LIVE);
 			}
+		farm_free(f);
+	}
+}
+
+/* Where nothing is remembered the holds are the sessions: each balance stays under the caps and max_sessions by them, a server that drains takes
+ * its own out of m, and all are given back. Without ledger_count in hf_engine_hold the second session of a server is above its cap. */
+static void held_without_entries(void **state)
+{
+	(void)state;
+	for (enum hf_balance b = HF_BALANCE_HASH; b <= HF_BALANCE_RANDOM; b++) {
+		struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.mode = HF_MODE_NONE, .balance = b, .load_factor_milli = 1000, .max_entries = 10}, T0), 4, T0);
+		unsigned at[5] = {0};
+
+		f->m[1].weight = 200;
+		f->m[3].max = 5;
+		assert_int_equal(farm_apply(f, T0), HF_OK);
+		farm_settle(f, T0);
+		for (unsigned i = 0; i < 80; i++) {
+			struct hf_answer a = farm_ask(f, farm_fp(i), HF_LIFE_OPEN, 1000, HF_COUNTED, T0);
+
+			assert_true(a.server && !a.known && at[a.server] < farm_server(f, a.server).cap);
+			hf_engine_hold(f->e, a.server, 1);
+			at[a.server]++;
+			assert_int_equal(farm_server(f, a.server).sessions, at[a.server]);
+		}
+		assert_int_equal(at[f->id[3]], 5);
+		assert_in_range(at[f->id[1]], 36, 40); /* half of what the others share, rounded up where it came */
+		hf_engine_mark(f->e, f->id[1], HF_MARK_DRAIN, true, T0);
+		assert_int_equal(SUM_OPEN(f->e->sums), 80 - (int)at[f->id[1]]);
+		for (unsigned i = 0; i < 4; i++)
+			for (unsigned n = at[f->id[i]]; n--;)
+				hf_engine_hold(f->e, f->id[i], -1);
+		assert_int_equal(farm_counts(f).counted, 0);
+		assert_int_equal(SUM_OPEN(f->e->sums), 0);
 		farm_free(f);
 	}
 }
@@ -294,7 +328,7 @@ static void fallbacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bounded_load), cmocka_unit_test(overflow_is_rare), cmocka_unit_test(overflow_spreads),
+		cmocka_unit_test(bounded_load), cmocka_unit_test(held_without_entries), cmocka_unit_test(overflow_is_rare), cmocka_unit_test(overflow_spreads),
 		cmocka_unit_test(right_before_the_sweep), cmocka_unit_test(max_sessions), cmocka_unit_test(whys), cmocka_unit_test(uncounted), cmocka_unit_test(fallbacks),
 	};
 
