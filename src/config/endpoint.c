@@ -54,6 +54,18 @@ static bool read_transport(const char *what, struct hf_bytes name, const struct 
 	return false;
 }
 
+/* What is no address, in the words of other programs: udp:ADDRESS and *. */
+static const char *meant(struct hf_bytes text, struct hf_bytes place)
+{
+	enum hf_transport t;
+
+	if (text.n == place.n && hf_transport_read(hf_bytes_sub(text, 0, hf_bytes_find(text, ':')), &t))
+		return "a transport is written with ://, as in udp://192.0.2.1:PORT";
+	if (place.n && place.p[0] == '*')
+		return "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT";
+	return looks_numeric(place) ? "not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT" : "names are not resolved yet: write the address";
+}
+
 /* [TRANSPORT://]ADDRESS[:PORT] */
 static bool read_place(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct finding_to *to)
 {
@@ -70,10 +82,8 @@ static bool read_place(const char *what, struct hf_bytes text, const struct hf_f
 	e = hf_addr_read(place, front ? front->port : 1, addr);
 	if (e == HF_ERANGE)
 		finding_error(to, line, "%s: %s: a port is 0..65535", what, hf_log_text(text));
-	else if (e != HF_OK && looks_numeric(place))
-		finding_error(to, line, "%s: %s: not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT", what, hf_log_text(text));
 	else if (e != HF_OK)
-		finding_error(to, line, "%s: %s: names are not resolved yet: write the address", what, hf_log_text(text));
+		finding_error(to, line, "%s: %s: %s", what, hf_log_text(text), meant(text, place));
 	else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place)) {
 		finding_error(to, line, "%s: %s: %s needs its port written", what, hf_log_text(text), hf_transport_name(*transport));
 		return false;

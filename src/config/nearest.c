@@ -13,6 +13,17 @@ struct nearest nearest_to(struct hf_bytes wanted)
 	return (struct nearest){wanted, NULL, (wanted.n > 8 ? (unsigned)wanted.n / 3 : 2) + 1};
 }
 
+/* What other programs call it; "on" would be nearest to "no". */
+static bool is_same(struct hf_bytes wanted, const char *name)
+{
+	static const struct { const char *theirs, *ours; } words[] = {{"on", "yes"}, {"true", "yes"}, {"false", "no"}};
+
+	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (hf_bytes_eq(wanted, hf_bytes_str(words[i].theirs)) && strcmp(name, words[i].ours) == 0)
+			return true;
+	return false;
+}
+
 void nearest_try(struct nearest *n, const char *name)
 {
 	struct hf_bytes b = hf_bytes_str(name);
@@ -20,7 +31,7 @@ void nearest_try(struct nearest *n, const char *name)
 
 	if (n->wanted.n > LEN_MAX || b.n > LEN_MAX)
 		return;
-	d = hf_edits(n->wanted, b);
+	d = is_same(n->wanted, name) ? 0 : hf_edits(n->wanted, b);
 	if (d < n->distance && d < b.n) {
 		n->name = name;
 		n->distance = d;

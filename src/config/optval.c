@@ -124,6 +124,14 @@ void optval_range(const struct hf_option *row, struct hf_writer *w)
 	}
 }
 
+/* The range in an error: a number says what it counts. */
+static void say_range(const struct hf_option *row, struct hf_writer *w)
+{
+	optval_range(row, w);
+	if (row->type == HF_OPT_UINT && row->unit && *row->unit)
+		hf_w_printf(w, " %s", row->unit);
+}
+
 static enum hf_err bad_form(const struct hf_option *row, struct hf_bytes text, struct hf_writer *why)
 {
 	if (row->type == HF_OPT_TIME && text.n && digits(text) == text.n)
@@ -136,7 +144,7 @@ static enum hf_err bad_form(const struct hf_option *row, struct hf_bytes text, s
 		hf_w_str(why, "not a number (digits, and up to three behind a point); ");
 	else if (row->type == HF_OPT_UINT)
 		hf_w_str(why, "not a number (digits only); ");
-	optval_range(row, why);
+	say_range(row, why);
 	return HF_EINVAL;
 }
 
@@ -154,7 +162,7 @@ static enum hf_err read_number(const struct hf_option *row, struct hf_bytes text
 	if (e == HF_EINVAL)
 		return bad_form(row, text, why);
 	if (e != HF_OK || v < row->min || v > row->max) {
-		optval_range(row, why);
+		say_range(row, why);
 		return HF_ERANGE;
 	}
 	*field = v;

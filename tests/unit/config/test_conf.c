@@ -35,6 +35,7 @@ static void test_servers_refused(void **state)
 		{"server = z [2001:db8::1", "not an address"},
 		{"server = z 192.0.2.12:", "not an address"},
 		{"server = z udp://", "not an address"},
+		{"server = z udp:192.0.2.12:7000", "a transport is written with ://, as in udp://192.0.2.1:PORT"},
 		{"server = z 192.0.2.12:65536", "a port is 0..65535"},
 		{"server = z 192.0.2.12:0", "a port is 1..65535"},
 		{"server = z 0.0.0.0", "nobody is at this address"},
@@ -91,6 +92,8 @@ static void test_listens_refused(void **state)
 	static const struct { const char *line; const char *part; } t[] = {
 		{"listen = inside udp://192.0.2.3:1", "inside: stands behind the address"},
 		{"listen = udp://localhost:1", "names are not resolved yet"},
+		{"listen = tcp:127.0.0.1:1", "a transport is written with ://"},
+		{"listen = *:1", "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT"},
 		{"listen = udp://192.0.2.3:1 udp://192.0.2.3:1", "udp://192.0.2.3:1: line 5 listens there already"},
 		{"listen = 192.0.2.1", "udp://192.0.2.1:7000: line 3 listens there already"},
 		{"listen = tcp://192.0.2.3:1 tls://192.0.2.3:1", "line 5 listens there already"},

@@ -119,6 +119,8 @@ static void test_lines_refused(void **state)
 		{GOOD_SERVICE GOOD_POOL "slots = 12\n", 7, "slots = 12: 16..20"},
 		{GOOD_SERVICE GOOD_POOL "ring-points = 0\n", 7, "ring-points = 0: 1..1024"},
 		{GOOD_SERVICE GOOD_POOL "hash = maglef\n", 7, "did you mean maglev?"},
+		{GOOD_SERVICE GOOD_POOL "persist = on\n", 7, "did you mean yes?"},
+		{GOOD_SERVICE GOOD_POOL "slots = 65536\n", 7, "slots = 65536: 16..20 bits"},
 		{GOOD_SERVICE GOOD_POOL "ring-points = 1025\n", 7, "ring-points = 1025: 1..1024"},
 		{GOOD_SERVICE GOOD_POOL "balance = random\n", 7, "balance: with affinity = auto the hash places; affinity = table remembers what another balance chose"},
 		{GOOD_SERVICE GOOD_POOL "balance = fair\n", 7, "balance = fair: hash | least-sessions | round-robin | random"},
