@@ -237,6 +237,8 @@ void kept_load(struct hf_engine *e);
 
 /* ---- members.c ---- */
 
+/* Of the file, or as given at run time. */
+static inline uint32_t members_weight(const struct hf_member_record *r) { return r->run_weight == HF_WEIGHT_FILE ? r->file_weight : r->run_weight; }
 void members_wake(struct hf_engine *e, uint64_t now_ms);
 void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions);
 

@@ -1,4 +1,4 @@
-/* Looking at an engine: where a key would go, its entries with their records, its counts, the fill. It changes nothing; any thread. */
+/* Looking at an engine: where a key would go, its servers, its entries with their records, its counts, the fill. It changes nothing; any thread. */
 #include "holdfast/hash.h"
 #include "inside.h"
 
@@ -36,6 +36,43 @@ void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint6
 	q.move = true;
 	hf_engine_explain(e, &q, &next, &t, now_ms);
 	w->runner_up = next.server;
+}
+
+uint16_t hf_engine_last_id(const struct hf_engine *e) { return last_id(e); }
+
+enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *since_ms)
+{
+	if (!id || id > last_id(e))
+		return HF_STATE_OFF;
+	if (since_ms)
+		*since_ms = atomic_load_explicit(&e->member[id].since_ms, memory_order_relaxed);
+	return state_of(e, id);
+}
+
+bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v)
+{
+	struct hf_member_record r;
+
+	memset(v, 0, sizeof *v);
+	if (!hf_engine_record(e, id, &r))
+		return false;
+	memcpy(v->name, r.name, sizeof v->name);
+	memcpy(v->was, r.was, sizeof v->was);
+	memcpy(v->at, r.at, sizeof v->at);
+	v->id = id;
+	v->state = state_of(e, id);
+	v->marks = r.marks;
+	v->removed = r.removed_ms != 0;
+	v->weight = members_weight(&r);
+	v->file_weight = r.file_weight;
+	v->max_sessions = r.max_sessions;
+	v->sessions = LOAD_COUNTED(load_word(e, id));
+	v->cap = place_cap(e, id);
+	v->slots = atomic_load_explicit(&e->member[id].slots, memory_order_relaxed);
+	v->since_ms = r.since_ms;
+	v->ends_ms = leave_end(e, &r);
+	v->held = atomic_load_explicit(&e->load[id].held, memory_order_relaxed);
+	return true;
 }
 
 #define PAGE 64 /* entries that are read under one lock: a few microseconds */

@@ -1,8 +1,6 @@
 /* The members of a pool: names and ids, marks, weights, states. What a member is decides here; what follows for the slots is queued to change.c.
- * Control thread, but for the views at the end. It must not know entries: it asks loads whether an id is still in use. */
+ * Control thread, but for finding a name. It must not know entries: it asks loads whether an id is still in use. */
 #include "inside.h"
-
-static uint32_t weight_in_force(const struct hf_member_record *r) { return r->run_weight == HF_WEIGHT_FILE ? r->file_weight : r->run_weight; }
 
 static enum hf_state state_by_marks(const struct hf_member_record *r)
 {
@@ -10,7 +8,7 @@ static enum hf_state state_by_marks(const struct hf_member_record *r)
 		return HF_STATE_OFF;
 	if (r->marks & 1 << HF_MARK_DOWN)
 		return HF_STATE_DOWN;
-	if (r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY) || r->removed_ms || !weight_in_force(r))
+	if (r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY) || r->removed_ms || !members_weight(r))
 		return HF_STATE_DRAIN;
 	return HF_STATE_UP;
 }
@@ -39,19 +37,19 @@ void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, uint64_t now_ms)
 {
 	struct hot *h = &e->hot[id];
-	bool drains = r->marks & 1 << HF_MARK_DRAIN || !weight_in_force(r), redraws;
+	bool drains = r->marks & 1 << HF_MARK_DRAIN || !members_weight(r), redraws;
 	enum hf_state was = state_of(e, id), is;
 	uint32_t old = was == HF_STATE_UP ? h->weight : 0, new;
 
 	if (!drains && !r->removed_ms)
 		r->marks &= (uint8_t)~(1 << HF_MARK_OVER);
 	is = state_by_marks(r);
-	new = is == HF_STATE_UP ? weight_in_force(r) : 0;
+	new = is == HF_STATE_UP ? members_weight(r) : 0;
 	r->since_ms = is != was ? now_ms : r->since_ms;
 	r->drain_ms = !drains ? 0 : r->drain_ms ? r->drain_ms : now_ms;
 	kept_write(e, id, r);
 	members_bound(e, id, r->max_sessions);
-	atomic_store_explicit(&h->weight, weight_in_force(r), memory_order_relaxed);
+	atomic_store_explicit(&h->weight, members_weight(r), memory_order_relaxed);
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
 	if (is != was) {
 		atomic_store_explicit(&e->member[id].since_ms, now_ms, memory_order_relaxed);
@@ -282,8 +280,6 @@ enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m,
 	return err;
 }
 
-uint16_t hf_engine_last_id(const struct hf_engine *e) { return last_id(e); }
-
 uint16_t hf_engine_find(const struct hf_engine *e, struct hf_bytes name)
 {
 	struct spin *names = (struct spin *)&e->names_lock; /* a view locks what it reads */
@@ -293,39 +289,4 @@ uint16_t hf_engine_find(const struct hf_engine *e, struct hf_bytes name)
 	id = find(e, name);
 	spin_unlock(names);
 	return id;
-}
-
-enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *since_ms)
-{
-	if (!id || id > last_id(e))
-		return HF_STATE_OFF;
-	if (since_ms)
-		*since_ms = atomic_load_explicit(&e->member[id].since_ms, memory_order_relaxed);
-	return state_of(e, id);
-}
-
-bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v)
-{
-	struct hf_member_record r;
-
-	memset(v, 0, sizeof *v);
-	if (!hf_engine_record(e, id, &r))
-		return false;
-	memcpy(v->name, r.name, sizeof v->name);
-	memcpy(v->was, r.was, sizeof v->was);
-	memcpy(v->at, r.at, sizeof v->at);
-	v->id = id;
-	v->state = state_of(e, id);
-	v->marks = r.marks;
-	v->removed = r.removed_ms != 0;
-	v->weight = weight_in_force(&r);
-	v->file_weight = r.file_weight;
-	v->max_sessions = r.max_sessions;
-	v->sessions = LOAD_COUNTED(load_word(e, id));
-	v->cap = place_cap(e, id);
-	v->slots = atomic_load_explicit(&e->member[id].slots, memory_order_relaxed);
-	v->since_ms = r.since_ms;
-	v->ends_ms = leave_end(e, &r);
-	v->held = atomic_load_explicit(&e->load[id].held, memory_order_relaxed);
-	return true;
 }
