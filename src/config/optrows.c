@@ -169,7 +169,7 @@ static const struct hf_option gateway[] = {
 	{"admin-socket", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | path", .offset = 0, .read = read_admin,
 		.help = "Socket where holdfastctl asks; without it RUN-DIR/" HF_ADMIN_NAME "."},
 	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off", .dflt = "off", .not_built = "*", .read = read_http,
-		.help = "Address of the dashboard and of metrics."},
+		.help = "Address of a dashboard and of metrics: not built yet."},
 	{"letter-box", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 64 << 10, .max = 1 << 30, .unit = "octets", .dflt = "4m", AT(hf_conf_gateway, letter_box),
 		.help = "Room for what other threads hand to a worker, for each worker."},
 	{"log-level", HF_OPT_CHOICE, HF_IN_GATEWAY, HF_RELOAD_LIVE, .dflt = "info", AT(hf_conf_gateway, log_level), .words = level_words,
@@ -192,7 +192,7 @@ static const struct hf_option service[] = {
 	{"protocol", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_RESTART, .unit = "name", .help = "What is spoken here."},
 	{"listen", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "[TRANSPORT://]ADDRESS[:PORT] [inside] [advertise=HOST[:PORT]] ...",
 		.help = "Where it listens; may repeat, and hold several. Port 0: any free one. inside: this listener faces the servers. "
-			"advertise: what peers are told instead of the address. tls, ws and wss need their port written."},
+			"advertise: what peers are told instead of the address. TRANSPORT: what the protocol has of udp and tcp."},
 	{"pool", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "name", .help = "Which [pool NAME] it sends to."},
 	{"handshake-timeout", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 100, .max = 10 * MINUTE, .dflt = "10s", AT(hf_conf_service, handshake_timeout),
 		.help = "From accept to the end of a flow's opening."},
@@ -216,7 +216,7 @@ static const struct hf_option service[] = {
 static const struct hf_option pool[] = {
 	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [was=OLDNAME]",
 		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
-			"was: it takes over the sessions of a former name. tls needs its port written."},
+			"was: it takes over the sessions of a former name. TRANSPORT as for listen."},
 	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
 		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},
 	{"hash", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "carp", AT(hf_conf_pool, hash), .words = hash_words,
