@@ -313,6 +313,10 @@ struct parcel {
 	struct hold *hold;            /* which this is an event of; or the one that HOLD made of it */
 	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */
 };
+/* ask.c: what a front wants of the engine */
+void ask_act(struct parcel *p, const struct hf_act *act);
+void ask_learn(struct parcel *p, const struct hf_act *act);
+void ask_evidence(struct parcel *p, const struct hf_act *act);
 /* explain.c: in place of doing it, counting it, asking it */
 void explain_act(struct parcel *p, const struct hf_act *act);
 void explain_count(struct parcel *p, unsigned reason);

@@ -1,0 +1,155 @@
+/* What a front wants of the engine: its question with names and addresses as members of the pool, the answer as it understands it; what it has
+ * learnt, and what it has seen of a server. This is the only place where a parcel and the engine meet. It knows no protocol; deliver.c calls it. */
+#include "flow.h"
+#include "holdfast/hash.h"
+
+static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
+{
+	const struct snap_pool *pool = p->service->pool;
+	const struct snap_member *m = NULL;
+
+	if (a->hint)
+		m = worker_by_hash(p->w, pool, a->hint);
+	else if (a->hint_addr.family)
+		m = snap_by_addr(pool, &a->hint_addr);
+	return m ? m->id : HF_NO_SERVER;
+}
+
+static void choose(struct parcel *p, const struct snap_member *m, const struct hf_answer *a)
+{
+	struct hf_chosen *c = &p->chosen;
+
+	*c = (struct hf_chosen){.why = a->why, .known = a->known, .firm = a->firm, .left = a->left, .hold_ms = a->hold_ms};
+	if (p->hold)
+		c->hold = hold_name(p->w, p->hold);
+	else if (p->story)
+		c->hold.generation = 1;
+	else if (p->holds)
+		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n);
+	if (!m)
+		return;
+	c->server = m->hash;
+	c->name = hf_bytes_str(m->name);
+	c->addr = m->addr;
+	c->transport = m->transport;
+	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, NULL);
+	if (parcel_paired(p))
+		return;
+	c->out = send_out_for(p, &m->addr, m->transport);
+	if (c->out) {
+		c->out_addr = c->out->addr;
+		if (c->out->wildcard && m->from.family) {
+			c->out_addr = m->from;
+			c->out_addr.port = c->out->addr.port;
+		}
+	}
+}
+
+static unsigned avoided(const struct parcel *p, const struct hf_ask *a, uint16_t id[HF_AVOID_MAX])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->n_avoid && i < HF_AVOID_MAX; i++) {
+		const struct snap_member *m = worker_by_hash(p->w, p->service->pool, a->avoid[i]);
+
+		if (m)
+			id[n++] = m->id;
+	}
+	return n;
+}
+
+static bool found_hold(struct parcel *p, const struct hf_ask *a)
+{
+	struct hold *x = a->tag && !p->hold && !p->story ? hold_tagged(p->w, p->rt, a->tag) : NULL;
+
+	if (x)
+		deliver_enter(p, x, &p->w->came);
+	return x != NULL;
+}
+
+/* Who is held to a share of the entries: an address, or a /64. Servers are not. */
+static uint64_t quota_source(const struct parcel *p)
+{
+	const struct hf_addr *a = &p->ev.source;
+	uint64_t n = 0;
+
+	memcpy(&n, a->ip, a->family == 6 ? 8 : 4);
+	return p->ev.from_servers ? 0 : n;
+}
+
+/* What the fallback spreads by: every gateway has the same number for an address. */
+static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
+{
+	bool used = a->unplaced || (!a->key.fp && !a->place);
+
+	return a->spread || !used ? a->spread : hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source));
+}
+
+void ask_act(struct parcel *p, const struct hf_act *act)
+{
+	const struct hf_ask *a = &act->ask;
+	uint16_t avoid[HF_AVOID_MAX];
+	struct hf_question q = {
+		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
+		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
+		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
+	struct hf_answer answer = {0};
+
+	if (found_hold(p, a)) {
+		p->next = HF_EV_HELD;
+		return;
+	}
+	p->next = HF_EV_CHOICE;
+	p->sticky = a->key.fp;
+	p->holds = a->holds;
+	if (a->again && parcel_paired(p)) {
+		q.avoid = conn_tried(p->flow, &q.n_avoid);
+	} else if (a->n_avoid) {
+		q.avoid = avoid;
+		q.n_avoid = avoided(p, a, avoid);
+	}
+	if (q.n_avoid && !q.avoid) { /* it has tried enough */
+		choose(p, NULL, &answer);
+		return;
+	}
+	if (p->story)
+		explain_ask(p, act, &q, &answer);
+	else
+		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
+	if (answer.full)
+		parcel_count(p, HF_R_ENTRIES_FULL);
+	if (answer.over)
+		parcel_count(p, HF_R_ENTRY_QUOTA);
+	choose(p, worker_by_id(p->w, p->service->pool, answer.server), &answer);
+}
+
+/* ---- learning ---- */
+
+void ask_learn(struct parcel *p, const struct hf_act *act)
+{
+	const struct snap_member *m = act->learn.server && p->service ? worker_by_hash(p->w, p->service->pool, act->learn.server) : NULL;
+	struct hf_lesson l = {.key = act->learn.key, .server = m ? m->id : HF_NO_SERVER, .life = act->learn.life, .life_s = act->learn.life_s,
+		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move};
+
+	if (act->kind == HF_ACT_END)
+		l.life = HF_LIFE_END;
+	if (act->learn.server && !m && p->service)
+		return; /* a server that has left the pool: there is nothing to learn of it */
+	if (hf_engine_learn(p->pool->engine, &l, p->w->now_ms) == HF_EFULL)
+		parcel_count(p, HF_R_ENTRIES_FULL);
+}
+
+void ask_evidence(struct parcel *p, const struct hf_act *act)
+{
+	const struct snap_member *m = p->service ? snap_by_hash(p->service->pool, act->evidence.server) : NULL;
+	struct member_rt *rt = m ? &p->service->pool->rt->members[m->id] : NULL;
+
+	if (!m)
+		return;
+	if (act->evidence.what == HF_EVIDENCE_BUSY)
+		atomic_store_explicit(&rt->busy_until_ms, p->w->now_ms + act->evidence.ms, memory_order_relaxed);
+	else if (act->evidence.what == HF_EVIDENCE_FAILED)
+		atomic_fetch_add_explicit(&rt->unwell, 1, memory_order_relaxed);
+	else if (atomic_load_explicit(&rt->unwell, memory_order_relaxed)) /* as a rule there is nothing to write to what all workers read */
+		atomic_store_explicit(&rt->unwell, 0, memory_order_relaxed);
+}
