@@ -116,21 +116,7 @@ static void arrive(const char *text)
 
 static void keep(void)
 {
-	struct hf_engine_conf c = {.mode = HF_MODE_AUTO, .slot_bits = 16, .max_entries = 100};
-	static uint8_t *mem;
-	uint16_t id;
-	const struct hf_member_conf m = {.name = HF_LIT("ts1"), .weight = 100};
-
-	free(mem);
-	mem = aligned_alloc(64, (hf_engine_need(&c) + 63) / 64 * 64);
-	assert_non_null(mem);
-	memset(mem, 0, hf_engine_need(&c));
-	rig.pool_rt.engine = hf_engine_new(&c, mem, 1);
-	assert_non_null(rig.pool_rt.engine);
-	assert_int_equal(hf_engine_apply(rig.pool_rt.engine, &m, 1, &id, 1), HF_OK);
 	arrive("hold and more");
-	hf_engine_free(rig.pool_rt.engine);
-	rig.pool_rt.engine = NULL;
 	to = got.name;
 	assert_int_not_equal(to.generation, 0);
 }
