@@ -42,7 +42,7 @@ def family(pid):
 
 # ---- proxies: each writes its configuration into a folder and says its command
 
-def kamailio(tcp):
+def kamailio(tcp, on="forward"):
     def make(d, port, servers):
         with open(f"{d}/list", "w") as f:
             f.writelines(f"1 sip:127.0.0.1:{p}{';transport=tcp' if tcp else ''}\n" for p in servers)
@@ -53,7 +53,7 @@ def kamailio(tcp):
             f.writelines(f"loadmodule \"{m}.so\"\n" for m in ("kex", "tm", "sl", "rr", "pv", "maxfwd", "dispatcher"))
             f.write(f"modparam(\"dispatcher\", \"list_file\", \"{d}/list\")\n"
                     "request_route {\n  if (!mf_process_maxfwd_header(\"10\")) { sl_send_reply(\"483\", \"Too Many Hops\"); exit; }\n"
-                    "  record_route();\n  if (!ds_select_dst(\"1\", \"0\")) { sl_send_reply(\"503\", \"No servers\"); exit; }\n  forward();\n}\n")
+                    "  record_route();\n  if (!ds_select_dst(\"1\", \"0\")) { sl_send_reply(\"503\", \"No servers\"); exit; }\n" f"  {on}();\n}}\n")
         return ["kamailio", "-x", "fm", "-X", "fm", "-m", "512", "-M", "16", "-DD", "-E", "-Y", d, "-P", f"{d}/pid", "-f", f"{d}/kamailio.cfg"]
     return make
 
@@ -71,11 +71,11 @@ def haproxy(table):
     return make
 
 
-def holdfast(build, protocol, transport, affinity, gateway=""):
+def holdfast(build, protocol, transport, affinity, gateway="", service=""):
     def make(d, port, servers):
         with open(f"{d}/holdfast.ini", "w") as f:
             f.write(f"[gateway]\nworkers = 2\nstate-dir = {d}\nrun-dir = {d}/run\nadmin-socket = off\n{gateway}"
-                    f"[service bench]\nprotocol = {protocol}\nlisten = {transport}://127.0.0.1:{port}\npool = servers\n"
+                    f"[service bench]\nprotocol = {protocol}\nlisten = {transport}://127.0.0.1:{port}\npool = servers\n{service}"
                     f"[pool servers]\naffinity = {affinity}\nprobe = none\n")
             f.writelines(f"server = s{i} {transport}://127.0.0.1:{p}\n" for i, p in enumerate(servers))
         return [f"{build}/holdfast", "-c", f"{d}/holdfast.ini"]
@@ -143,7 +143,7 @@ def measure(build, make, load):
 
 def plan(build, quick):
     s = 2 if quick else 3
-    hf = lambda *a: holdfast(build, *a)
+    hf = lambda *a, **k: holdfast(build, *a, **k)
     for what, transport, clients, rate in (("SIP over UDP, 8,000 transactions a second", "udp", 16, 8000), ("SIP over UDP, 2,000 transactions a second", "udp", 16, 2000),
                                            ("SIP over 1 TCP connection", "tcp", 1, 8000), ("SIP over 100 TCP connections", "tcp", 100, 8000)):
         tcp = transport == "tcp"
@@ -152,10 +152,12 @@ def plan(build, quick):
             proxies["holdfast, no gathering"] = hf("sip", transport, "auto", "udp-gather = off\n")
             proxies["floor"] = floor(build, "udp")
         yield what, {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", transport, clients, rate, s), proxies
+    held = {"kamailio, stateful": kamailio(False, "t_relay"), "holdfast, failover": hf("sip", "udp", "auto"), "holdfast, no failover": hf("sip", "udp", "auto", service="failover = no\n")}
+    yield "SIP over UDP, requests that are kept", {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", "udp", 16, 4000, s), held
     desktops = {"haproxy, hash": haproxy(False), "haproxy, table": haproxy(True), "holdfast, table": hf("rdp", "tcp", "table"), "holdfast, hash": hf("rdp", "tcp", "hash")}
     copy, pipes = {"floor, copy": floor(build, "copy")}, {"floor, splice": floor(build, "splice")}
     yield "RDP connections", {"us": "us a connection"}, ("rdpload", "open", 3000 if quick else 6000, 16), {**desktops, **copy}
-    yield "RDP held flows", {"us": "us a small round trip", "kb": "resident KB a flow"}, ("rdpload", "held", 1000, 4000, s), {**desktops, **copy}
+    yield "RDP held flows", {"us": "us a small round trip", "kb": "resident KB a flow"}, ("rdpload", "held", 2000, 4000, s), {**desktops, **copy}
     yield "RDP bulk", {"s": "CPU s a GB"}, ("rdpload", "bulk", 300 if quick else 500, 2), {**desktops, **copy, **pipes}
 
 
