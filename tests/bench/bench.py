@@ -193,7 +193,7 @@ def main():
     a.add_argument("--only", choices=["sip", "rdp", "engine"])
     a.add_argument("--match", default="", help="only proxies whose name has this in it, and what they are compared with")
     a = a.parse_args()
-    begin, limit = time.monotonic(), 100 if a.quick else 440
+    begin, limit = time.monotonic(), 100 if a.quick else 500
     sections = [s for s in plan(a.build, a.quick) if not a.only or s[0].lower().startswith(a.only)]
     for tool in ("kamailio", "haproxy"):
         if not shutil.which(tool):

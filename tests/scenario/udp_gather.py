@@ -1,4 +1,4 @@
-"""Datagrams at a high rate are read once a pause, not once an arrival: 6,000 requests at some three a millisecond cost the gateway's threads less than half as
+"""Datagrams at a high rate are read once a pause, not once an arrival: 6,000 requests at some six a millisecond cost the gateway's threads less than half as
 many sleeps, each request is still answered by its server, also while a reload takes over and ends the pauses; and slow ones are read at once again after that.
 Fails when gathering never begins (a sleep a message), when a socket that is not watched is not read again, or when it goes on for ever."""
 import socket, time
@@ -77,10 +77,10 @@ def run(s):
     g = s.gateway(ini)
     line = Line(g, server)
     before = sleeps(g.pid)
-    rate(line, N, 6)
+    rate(line, N, 12)
     spent = sleeps(g.pid) - before
     check(spent < N, "%d sleeps for %d messages" % (spent, 2 * N))
-    rate(line, N, 6, lambda k: g.reload() if k == 300 else None)
+    rate(line, N, 12, lambda k: g.reload() if k == 150 else None)
     for _ in range(20):                                     # slow ones, from a socket that was gathered a moment ago
         line.ask()
         until("a slow one is answered", line.all_answered, 5, 0.001)

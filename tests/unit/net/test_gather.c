@@ -54,14 +54,14 @@ static bool turns(unsigned ms, unsigned got)
 	return l.gather.pause_ms != 0;
 }
 
-/* Two a millisecond begin it, one keeps it, less ends it: fails when BEGIN and END are the same, or the window is not begun anew. */
+/* Four a millisecond begin it, three keep it, less ends it: fails when BEGIN and END are the same, or the window is not begun anew. */
 static void begins_and_ends(void **state)
 {
 	(void)state;
-	assert_false(turns(40, 1));
-	assert_true(turns(16, 2));
-	assert_true(turns(40, 1));
-	assert_false(turns(16, 0));
+	assert_false(turns(40, 3));
+	assert_true(turns(16, 4));
+	assert_true(turns(40, 3));
+	assert_false(turns(16, 2));
 }
 
 /* A burst after silence is none of a rate: fails when a window is as long as its last datagram. */
@@ -87,7 +87,7 @@ static void off(void **state)
 	assert_false(turns(16, 30));
 }
 
-/* With 4 ms, two in 4 ms are enough: fails when datagrams are counted by the millisecond. */
+/* With 4 ms, four in 4 ms are enough: fails when datagrams are counted by the millisecond. */
 static void longer(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void longer(void **state)
 	w.now_ms += 4 * 100;
 	for (int i = 0; i < 10; i++) {
 		w.now_ms += 4;
-		gather_turn(&l, 2, false);
+		gather_turn(&l, 4, false);
 	}
 	assert_true(l.gather.pause_ms);
 }
@@ -104,7 +104,7 @@ static void longer(void **state)
 static void stops(void **state)
 {
 	(void)state;
-	assert_true(turns(16, 3));
+	assert_true(turns(16, 5));
 	gather_stop(&l);
 	assert_false(l.gather.pause_ms);
 	gather_turn(&l, 1, false);
