@@ -1,7 +1,7 @@
 #!/bin/sh
 # What Holdfast costs beside kamailio and haproxy on this machine, all in one run:   sh tests/bench/run.sh [--quick] [--rounds N] [--only sip|rdp|engine]
 # Needs what tests/run.sh installs (kamailio; haproxy besides). Uses loopback alone, ends what it started, asserts nothing.
-# --quick takes under two minutes, the usual form under eight. BUILD=DIR: where the build goes.
+# --quick takes under three minutes, the usual form under ten: as many rounds as fit. BUILD=DIR: where the build goes.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$root/build-test}/bench
