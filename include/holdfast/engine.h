@@ -222,7 +222,7 @@ enum hf_step_kind {
 /* What came of it. TAKEN is the answer; all else says why it is not. */
 #define HF_VERDICTS(X) \
 	X(TAKEN, "taken") X(MISSING, "missing") /* no such entry, owner or member */ X(OFF, "off") /* its server serves nobody */ \
-	X(TRIED, "tried") /* it failed for this session already */ X(LEAVES, "leaves") /* it is renewed, and better elsewhere */ \
+	X(TRIED, "tried") /* it was tried before, and failed */ X(LEAVES, "leaves") /* it is renewed, and better elsewhere */ \
 	X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(CAP, "cap")
 enum hf_verdict {
 #define X(e, name) HF_VERDICT_##e,

@@ -37,7 +37,7 @@ void tell_begin(struct teller *t, const char *step)
 static void say_entry(struct hf_writer *w, const struct hf_step *s, const char *what, const char *name)
 {
 	static const char *const verdicts[] = {
-		[HF_VERDICT_TAKEN] = "it decides", [HF_VERDICT_OFF] = "that server is off", [HF_VERDICT_TRIED] = "that server has failed for this session",
+		[HF_VERDICT_TAKEN] = "it decides", [HF_VERDICT_OFF] = "that server is off", [HF_VERDICT_TRIED] = "that server was tried, and failed",
 		[HF_VERDICT_LEAVES] = "it gives way, as it is renewed while its server is leaving", [HF_VERDICT_STATE] = "that server is down",
 		[HF_VERDICT_BOUND] = "", [HF_VERDICT_CAP] = ""};
 
@@ -55,7 +55,7 @@ static void say_room(struct hf_writer *w, const struct hf_step *s, const char *n
 	switch (s->verdict) {
 	case HF_VERDICT_TAKEN: hf_w_str(w, ": taken"); break;
 	case HF_VERDICT_STATE: hf_w_str(w, ": passed over, it takes no new sessions"); break;
-	case HF_VERDICT_TRIED: hf_w_str(w, ": passed over, it has failed for this session"); break;
+	case HF_VERDICT_TRIED: hf_w_str(w, ": passed over, it was tried and failed"); break;
 	case HF_VERDICT_BOUND: hf_w_str(w, ": passed over, that is its max-sessions"); break;
 	case HF_VERDICT_CAP: hf_w_str(w, ": passed over, it is full by load-factor"); break;
 	default: hf_w_str(w, ": passed over"); break;
@@ -72,7 +72,7 @@ static void say_step(struct teller *t, const struct hf_trace *trace, const struc
 	switch (s->kind) {
 	case HF_STEP_HINT:
 		hf_w_printf(w, "the message names %s (%s): %s", name, states[s->state],
-			    s->verdict == HF_VERDICT_TAKEN ? "it decides" : s->verdict == HF_VERDICT_OFF ? "that server is off" : "it has failed for this session");
+			    s->verdict == HF_VERDICT_TAKEN ? "it decides" : s->verdict == HF_VERDICT_OFF ? "that server is off" : "it was tried, and failed");
 		break;
 	case HF_STEP_REF: say_entry(w, s, "entry of the dialog that the message names", name); break;
 	case HF_STEP_ENTRY: say_entry(w, s, s->flags & HF_BOND ? "bond of this key" : "entry of this key", name); break;

@@ -1,0 +1,19 @@
+# Cost in instructions: NAME.c of this folder does a thing as many times as it is told, and count.py has callgrind count what once takes.
+# NAME and the most it may be, some above what gcc -O2 makes of it. Not for instrumented programs, nor where a scanner has no SSE2.
+set(hf_costs
+  "sip 18000 hf_sip hf_base"
+)
+
+if(HF_SANITIZE OR HF_FUZZ OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  return()
+endif()
+find_package(Python3 COMPONENTS Interpreter)
+foreach(row ${hf_costs})
+  separate_arguments(words UNIX_COMMAND "${row}")
+  list(POP_FRONT words name most)
+  add_executable(cost_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+  target_include_directories(cost_${name} PRIVATE ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/${name})
+  target_link_libraries(cost_${name} PRIVATE ${words})
+  add_test(NAME cost/${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/count.py $<TARGET_FILE:cost_${name}> ${most})
+  set_tests_properties(cost/${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
