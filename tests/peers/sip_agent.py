@@ -9,7 +9,6 @@ import asyncio, collections, itertools, json, os, re, socket, time
 from sip_text import Message, address, bare, compose, param, user
 
 T1, GIVE_UP = 0.5, 8.0    # first retransmission; when a request without any answer is lost (64*T1 would hold a failing test for 32 s)
-RING_MAX = 120.0          # an INVITE that was answered 1xx may ring for so long
 KEEP = 40.0               # how long finished transactions answer retransmissions: a little above 64*T1
 now = time.monotonic
 
@@ -52,7 +51,8 @@ class Agent:
         self.waiting = {}                                 # (Call-ID, CSeq number): a 2xx that waits for its ACK
         self.count = collections.Counter()
         self.heard = collections.Counter()                # requests received, by method
-        self.mode = dict(options="200", invite="", all="", register="200", retry="", expires="3600")
+        self.mode = dict(options="200", invite="", all="", register="200", retry="", expires="3600",
+                         ring="120")                     # s that an INVITE that was answered 1xx may ring
         self.serial, self.mark = itertools.count(1), os.urandom(4).hex()
         for i in range(sockets):
             s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
@@ -148,7 +148,7 @@ class Agent:
             a = self.asks.get(param(vias[0], "branch") + "/cancel", a)
         a.seen.append(m.code)
         if m.code < 200:
-            a.next, a.end = (float("inf"), now() + RING_MAX) if a.invite else (a.next, a.end)
+            a.next, a.end = (float("inf"), now() + float(self.mode["ring"])) if a.invite else (a.next, a.end)
         elif a.invite and m.code >= 300:
             if a.ack is None:
                 a.ack = self.refused_ack(a, m)

@@ -5,7 +5,7 @@
   bye N|all [server=S]                   ends calls
   ring N [user=ring], cancel [copies=1]  opens calls that ring until `cancel` takes them back
   register users=a,b [expires=60], options, message user=U
-  calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent ...
+  calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent | ring=SECONDS ...
 User parts that steer the callee: code.486 refuses with it, after.500 answers so many ms late, ring rings, silent says nothing."""
 import asyncio, collections
 

@@ -2,6 +2,7 @@
 to hold in its docstring. Those that literal octets can show are unit tests."""
 import os, socket, sys, time
 
+from _ends import sessions
 from scenario import PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -24,10 +25,6 @@ def opened(g, octets=ALICE, at="127.0.0.1", wait=5):
     got = c.recv(4096)
     check(got[5:6] == b"\xd0", f"no Confirm for {octets[:60]!r}:", repr(got))
     return c
-
-
-def sessions(g):
-    return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
 
 
 def come(d, user, **k):

@@ -2,6 +2,7 @@
 to hold in its docstring. Those that literal octets can show are unit tests."""
 import concurrent.futures, contextlib, os, re, select, socket, struct, sys, time
 
+from _ends import endpoint, hop, sessions
 from scenario import PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -14,23 +15,6 @@ PROBE = "probe = options\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-r
 def request(me, n, method="INVITE", extra="", uri="sip:service@lab.example", to="", mark="case"):
     return (f"{method} {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {me};branch=z9hG4bK{mark}{n};rport\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=a{n}\r\nTo: <sip:b@lab.example>{to}\r\n"
             f"Call-ID: {mark}{n}@lab.example\r\nCSeq: {n} {method}\r\nContact: <sip:a@{me}>\r\n{extra}Content-Length: 0\r\n\r\n").encode()
-
-
-def endpoint(kind=socket.SOCK_DGRAM):
-    c = socket.socket(socket.AF_INET, kind)
-    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-    c.bind(("127.0.0.1", 0))
-    c.settimeout(3 * SLOW)
-    return c, "%s:%d" % c.getsockname()
-
-
-def hop(at):
-    host, port = at.rsplit(":", 1)
-    return host, int(port)
-
-
-def sessions(g):
-    return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
 
 
 def b06_both_hang_up(s):

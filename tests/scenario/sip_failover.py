@@ -3,6 +3,7 @@ at two servers, and no session of a living server is lost. CANCEL and restarts i
 another one than the request's. Without holds each call for such a server fails."""
 import contextlib, os, socket, sys, time
 
+from _ends import endpoint, hop, sessions
 from scenario import FULL, PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -12,8 +13,8 @@ TIMEOUT = 170
 TRY = 0.5                                               # try-timeout here; two seconds in life
 
 
-def ini(s, name, servers, service="", pool="probe = none", **k):
-    return s.ini_gateway(name) + s.ini_sip(servers, pool, service=f"failover = yes\ntry-timeout = {int(TRY * 1000)}ms\n{service}", **k)
+def ini(s, name, servers, pool="probe = none", wait=TRY, **k):
+    return s.ini_gateway(name) + s.ini_sip(servers, pool, service=f"failover = yes\ntry-timeout = {int(wait * 1000)}ms", **k)
 
 
 def request(me, n, method="INVITE", kind="UDP", mark="fail"):
@@ -26,23 +27,6 @@ def answer(data, code, tag="s"):
     h = [("Via", v) for v in m.all("via")] + [("Record-Route", v) for v in m.all("record-route")] + [("From", m.get("from")), ("To", m.get("to") + (f";tag={tag}" if code > 100 else "")),
          ("Call-ID", m.get("call-id")), ("CSeq", m.get("cseq"))]
     return compose(f"SIP/2.0 {code} Scripted", h)
-
-
-def endpoint():
-    c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-    c.bind(("127.0.0.1", 0))
-    c.settimeout(4 * SLOW)
-    return c, "%s:%d" % c.getsockname()
-
-
-def hop(at):
-    host, port = at.rsplit(":", 1)
-    return host, int(port)
-
-
-def sessions(g):
-    return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
 
 
 def refusing(s):
@@ -190,7 +174,8 @@ def refused_connections(s):
     good = s.sip_server("tcp-good")
     with socket.socket() as gone:
         gone.bind(("127.0.0.1", 0))
-        g = s.gateway(ini(s, "tcp", [good, "tcp-gone tcp://127.0.0.1:%d" % gone.getsockname()[1]], pool="probe = none\nload-factor = off", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="tcp")
+        servers, listen = [good, "tcp-gone tcp://127.0.0.1:%d" % gone.getsockname()[1]], "udp://127.0.0.1:0 tcp://127.0.0.1:0"
+        g = s.gateway(ini(s, "tcp", servers, "probe = none\nload-factor = off", wait=10 * SLOW, listen=listen), name="tcp")    # longer than a slow machine needs to say 100
         phones = s.phones(g, name="tcp-phones")
         got = phones.ask("call 60")
         s.all_home(got, "calls beside a server that takes no connection")
@@ -258,6 +243,7 @@ def a_server_dies(s):
     servers = [s.sip_server(f"die{i}") for i in (1, 2, 3)]
     g = s.gateway(ini(s, "die", servers), name="die")
     phones = s.phones(g, "--sockets", "8", name="die-phones")
+    phones.ask(f"set ring={5 * SLOW}")                     # a call that the dead server had let ring is lost sooner than in life
     held = phones.ask(f"call {n}")
     s.all_home(held, "calls")
     phones.tell(f"call {n // 4}")

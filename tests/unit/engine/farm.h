@@ -160,6 +160,24 @@ __attribute__((unused)) static struct hf_server_view farm_server(struct farm *f,
 	return v;
 }
 
+/* The largest share of ten equal servers with the names of this set, 1 being the mean. */
+__attribute__((unused)) static double farm_peak(enum hf_method method, unsigned set, uint64_t now)
+{
+	struct farm *f = farm_bare(method, HF_MODE_AUTO, 1500, 10, now);
+	double most = 0;
+
+	f->n = 10;
+	for (unsigned i = 0; i < 10; i++) {
+		farm_name(f, i, 100);
+		snprintf(f->m[i].name, sizeof f->m[i].name, "n%u-%u", set, i);
+	}
+	assert_int_equal(farm_apply(f, now), HF_OK);
+	for (unsigned i = 0; i < 10; i++)
+		most = most > farm_server(f, f->id[i]).slots ? most : farm_server(f, f->id[i]).slots;
+	farm_free(f);
+	return most * 10 / 65536;
+}
+
 /* All shards are in order, and every count is what a walk finds. */
 __attribute__((unused)) static void farm_check(struct farm *f)
 {

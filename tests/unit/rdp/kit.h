@@ -207,6 +207,17 @@ KIT_UNUSED static const struct hf_act *kit_act(const struct kit *k, enum hf_act_
 	return a;
 }
 
+/* What was learnt under this key; NULL when nothing was. */
+KIT_UNUSED static const struct hf_act *learnt(const struct kit *k, uint64_t key)
+{
+	const struct hf_act *a;
+
+	for (unsigned i = 0; (a = kit_nth(k, HF_ACT_LEARN, i)); i++)
+		if (a->learn.key.fp == key)
+			return a;
+	return NULL;
+}
+
 KIT_UNUSED static bool kit_counted(const struct kit *k, unsigned reason)
 {
 	const struct hf_act *a;
@@ -223,6 +234,19 @@ KIT_UNUSED static const struct hf_ask *kit_ask(struct kit *k, struct hf_bytes re
 	kit_client(k, req, false);
 	assert_int_equal(k->acts.a[k->acts.n - 1].kind, HF_ACT_ASK);
 	return &k->acts.a[k->acts.n - 1].ask;
+}
+
+/* A flow that has asked for this variable part. The octets stay with the kit until forget(). */
+KIT_UNUSED static const struct hf_ask *ask_for(struct kit *k, const char *source, const char *variable)
+{
+	kit_flow(k, source);
+	return kit_ask(k, request(variable));
+}
+
+KIT_UNUSED static void forget(struct kit *k)
+{
+	done(k->client);
+	k->client = HF_NONE;
 }
 
 #define CONFIRM "03000013 0ed00000123400 0200080001000000"

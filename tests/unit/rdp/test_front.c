@@ -4,29 +4,6 @@
 #define H1 0x11u
 #define H2 0x22u
 
-static const struct hf_act *learnt(const struct kit *k, uint64_t key)
-{
-	const struct hf_act *a;
-
-	for (unsigned i = 0; (a = kit_nth(k, HF_ACT_LEARN, i)); i++)
-		if (a->learn.key.fp == key)
-			return a;
-	return NULL;
-}
-
-/* A flow that has asked for this variable part. The octets stay with the kit. */
-static const struct hf_ask *ask_for(struct kit *k, const char *source, const char *variable)
-{
-	kit_flow(k, source);
-	return kit_ask(k, request(variable));
-}
-
-static void forget(struct kit *k)
-{
-	done(k->client);
-	k->client = HF_NONE;
-}
-
 static void refused(const struct kit *k, unsigned reason)
 {
 	const struct hf_act *s = kit_act(k, HF_ACT_SEND);

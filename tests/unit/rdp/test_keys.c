@@ -7,32 +7,6 @@ enum { H1 = 0x11, H2 = 0x22 };
 #define ID "a1b2c3d4e5f60718293a4b5c6d7e8f90"
 #define WITH_ID "01080800 0b000000 06002400 " ID " 00*16"
 
-static const struct hf_ask *ask_for(struct kit *k, const char *source, const char *variable)
-{
-	struct hf_bytes r = request(variable);
-
-	kit_flow(k, source);
-	hf_arena_reset(&k->arena);
-	(void)kit_ask(k, r);
-	return &k->acts.a[k->acts.n - 1].ask; /* the request's octets live on in k->client until forget */
-}
-
-static void forget(struct kit *k)
-{
-	done(k->client);
-	k->client = HF_NONE;
-}
-
-static const struct hf_act *learnt(const struct kit *k, uint64_t key)
-{
-	const struct hf_act *a;
-
-	for (unsigned i = 0; (a = kit_nth(k, HF_ACT_LEARN, i)); i++)
-		if (a->learn.key.fp == key)
-			return a;
-	return NULL;
-}
-
 /* Each kind, with both families; every row fails without its line of by_evidence or its prefix. */
 static void kinds(void **state)
 {
