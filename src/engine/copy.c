@@ -104,7 +104,7 @@ void hf_engine_erase(struct hf_engine *e, const struct hf_range *r)
 		uint32_t at = 0;
 
 		spin_lock(&s->lock);
-		while (s->t.used && (at = entries_next(&s->t, at, r->from, r->to)) < entries_places(&s->t))
+		while ((at = entries_next(&s->t, at, r->from, r->to)) < entries_places(&s->t))
 			ledger_drop(e, s, at); /* what moved up is next */
 		spin_unlock(&s->lock);
 	}

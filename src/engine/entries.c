@@ -205,6 +205,8 @@ uint32_t entries_next(const struct entries *t, uint32_t place, uint64_t from, ui
 {
 	uint32_t first = entries_home(t, from), last = entries_home(t, to), places = entries_places(t);
 
+	if (!t->used) /* its pages stay untouched */
+		return places;
 	for (uint32_t i = place > first ? place : first; i < places; i++) {
 		if (packed_empty(&t->at[i])) {
 			if (i >= last)

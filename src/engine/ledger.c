@@ -230,7 +230,7 @@ void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
 
 	spin_lock(&s->lock);
 	old = SLOT_OWNER(slot_word(e, slot));
-	for (uint32_t i = s->t.used ? entries_next(&s->t, 0, from, to) : UINT32_MAX; i < entries_places(&s->t); i = entries_next(&s->t, i + 1, from, to)) {
+	for (uint32_t i = entries_next(&s->t, 0, from, to); i < entries_places(&s->t); i = entries_next(&s->t, i + 1, from, to)) {
 		n += packed_server(&s->t.at[i]) != owner;
 		was += packed_server(&s->t.at[i]) != old;
 	}

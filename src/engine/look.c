@@ -2,8 +2,6 @@
 #include "holdfast/hash.h"
 #include "inside.h"
 
-static uint32_t seconds_left(const struct entry *x, uint64_t now_ms) { return tick_left(x->expiry, now_ms) * (TICK_MS / 1000); }
-
 static uint32_t flows_of(struct hf_engine *e, uint64_t fp)
 {
 	struct shard *s = shard_of(e, fp);
@@ -75,70 +73,21 @@ bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v
 	return true;
 }
 
-#define PAGE 64 /* entries that are read under one lock: a few microseconds */
-
-struct page {
-	unsigned n;
-	uint64_t next; /* fingerprint to go on from */
-	struct hf_record r[PAGE];
-	uint8_t text[PAGE][RECORD_TEXT_MAX];
-};
-
-static void show(const struct hf_engine *e, const struct shard *s, const struct entry *x, struct page *p, uint64_t now_ms)
-{
-	const struct record *r = record_of(e, s, x->fp);
-	struct hf_record *out = &p->r[p->n];
-
-	*out = (struct hf_record){.fp = x->fp, .server = x->server, .flags = x->flags, .expires_s = seconds_left(x, now_ms)};
-	if (r) {
-		memcpy(p->text[p->n], r->text, r->text_n);
-		out->text = hf_bytes_of(p->text[p->n], r->text_n);
-		out->flows = r->flows;
-		out->why = (enum hf_why)r->why;
-		out->since_ms = r->since_ms;
-		out->seen_ms = r->seen_ms;
-	}
-	p->n++;
-}
-
-/* The next entries of a shard. False: it has no more behind them. */
-static bool turn_page(struct hf_engine *e, struct shard *s, struct page *p, uint64_t now_ms)
-{
-	bool more;
-	uint32_t at;
-
-	p->n = 0;
-	spin_lock(&s->lock);
-	at = s->t.used ? entries_seek(&s->t, p->next).place : UINT32_MAX;
-	for (; at < s->t.places && p->n < PAGE; at++) {
-		struct entry x = entry_unpack(&s->t.at[at]);
-
-		if (!x.server)
-			continue;
-		p->next = x.fp + 1;
-		if (!ledger_over(e, s, &x, now_ms))
-			show(e, s, &x, p, now_ms);
-	}
-	more = at < s->t.places;
-	spin_unlock(&s->lock);
-	return more;
-}
-
 void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf_record *r), void *arg, uint64_t now_ms)
 {
-	struct page p;
+	uint8_t text[HF_COPY_MAX][HF_TEXT_MAX];
+	struct hf_record r[HF_COPY_MAX];
+	struct hf_copy c = {.r = r, .text = text};
+	unsigned low = HF_FP_BITS - e->shard_bits;
 
-	for (uint64_t i = 0; i < e->n_shards; i++) {
-		bool more = true;
-
-		p.next = i << (HF_FP_BITS - e->shard_bits);
-		while (more) {
-			more = turn_page(e, &e->shard[i], &p, now_ms);
-			for (unsigned k = 0; k < p.n; k++)
-				if (!each(arg, &p.r[k]))
+	for (uint64_t i = 0; i < e->n_shards; i++)
+		for (struct hf_range part = {i << low, 0}; part.from >> low == i; part.from = part.to + 1) {
+			part.to = ((i + 1) << low) - 1;
+			hf_engine_copy(e, &part, &c, now_ms);
+			for (unsigned k = 0; k < c.n; k++)
+				if (!each(arg, &r[k]))
 					return;
 		}
-	}
 }
 
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
