@@ -31,7 +31,7 @@ struct table {
 	uint64_t retry_ms, wait_ms; /* after a failure: not before, and the wait that led there */
 	_Atomic int condition;
 	_Atomic uint64_t begun_ms;  /* of the pass that runs; 0: none does */
-	_Atomic uint64_t synced_ms, file, snapshot;
+	_Atomic uint64_t synced_ms, octets, log; /* as of the last commit; see struct hf_disk_view */
 };
 
 struct hf_disk {
@@ -141,8 +141,8 @@ static void keep(struct table *t, uint64_t interval_ms)
 	if (t->out.fd < 0)
 		return;
 	atomic_store(&t->synced_ms, begun);
-	atomic_store(&t->file, t->out.octets);
-	atomic_store(&t->snapshot, t->out.snapshot);
+	atomic_store(&t->octets, t->out.octets);
+	atomic_store(&t->log, t->out.octets - t->out.snapshot);
 	become(t, hf_clock_ms() - begun > SLOW_MS ? HF_DISK_SLOW : HF_DISK_OK, 0);
 }
 
@@ -283,18 +283,20 @@ bool hf_disk_stop(struct hf_disk *d)
 bool hf_disk_view(const struct hf_disk *d, const char *pool, struct hf_disk_view *v)
 {
 	const struct table *t = d ? atomic_load(&((struct hf_disk *)d)->tables) : NULL; /* a const atomic can be read by C17 only */
-	uint64_t now = hf_clock_ms(), begun;
+	uint64_t now, begun, synced;
 
 	while (t && strcmp(t->out.pool, pool) != 0)
 		t = t->next;
 	if (!t)
 		return false;
 	begun = atomic_load(&t->begun_ms);
+	synced = atomic_load(&t->synced_ms);
+	now = hf_clock_ms(); /* behind them: the thread goes on meanwhile, and neither may lie ahead of it */
 	v->condition = (enum hf_disk_condition)atomic_load(&t->condition);
 	if (begun && now - begun > SLOW_MS && v->condition <= HF_DISK_STARTING)
 		v->condition = HF_DISK_SLOW;
-	v->age_ms = now - atomic_load(&t->synced_ms);
-	v->file_octets = atomic_load(&t->file);
-	v->log_octets = v->file_octets - atomic_load(&t->snapshot);
+	v->age_ms = now - synced;
+	v->file_octets = atomic_load(&t->octets);
+	v->log_octets = atomic_load(&t->log);
 	return true;
 }
