@@ -88,7 +88,7 @@ size_t hf_engine_need(const struct hf_engine_conf *conf);
 /* Takes over `mem` of hf_engine_need octets; free does not release it. NULL: no memory, or a conf outside its ranges. */
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms) HF_MUST_USE;
 void hf_engine_free(struct hf_engine *e);
-/* Load factor, fallback, slow start and source_entries may change at run time (control thread); all else is fixed at new. */
+/* Load factor, fallback, slow start and source_entries may change at run time (control thread), within the ranges of new; all else is fixed there. */
 void hf_engine_tune(struct hf_engine *e, const struct hf_engine_conf *conf);
 
 /* What becomes of who is bound to a server that goes, and of the server. May change at any time (control thread); all zero at new. */

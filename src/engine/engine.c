@@ -122,13 +122,17 @@ static void settle_in(struct hf_engine *e, uint64_t now_ms)
 	e->head->form = want;
 }
 
+/* Of what hf_engine_tune takes. Below a factor of 1 some would find no room; above, place.c's products. */
+static bool tune_fits(const struct hf_engine_conf *c)
+{
+	return (!c->load_factor_milli || (c->load_factor_milli >= 1000 && c->load_factor_milli <= 10000)) && c->fallback <= HF_FALLBACK_SOURCE;
+}
+
 static bool conf_fits(const struct hf_engine_conf *c)
 {
 	if (c->method == HF_METHOD_RING && (c->ring_points < 1 || c->ring_points > 1024))
 		return false;
-	if (c->mode > HF_MODE_NONE || c->method > HF_METHOD_MODULO || c->balance > HF_BALANCE_RANDOM || c->fallback > HF_FALLBACK_SOURCE)
-		return false;
-	if (c->load_factor_milli && (c->load_factor_milli < 1000 || c->load_factor_milli > 10000)) /* below 1 some would find no room; above, place.c's products */
+	if (c->mode > HF_MODE_NONE || c->method > HF_METHOD_MODULO || c->balance > HF_BALANCE_RANDOM || !tune_fits(c))
 		return false;
 	return c->slot_bits >= 16 && c->slot_bits <= 20 && c->max_entries >= 1 && c->max_entries <= 1u << 28;
 }
@@ -179,6 +183,7 @@ void hf_engine_free(struct hf_engine *e)
 
 void hf_engine_tune(struct hf_engine *e, const struct hf_engine_conf *c)
 {
+	HF_BUG_ON(!tune_fits(c)); /* configurations are checked where they are read */
 	atomic_store_explicit(&e->load_factor, c->load_factor_milli, memory_order_relaxed);
 	atomic_store_explicit(&e->fallback, c->fallback, memory_order_relaxed);
 	atomic_store_explicit(&e->slow_start_ms, c->slow_start_ms, memory_order_relaxed);

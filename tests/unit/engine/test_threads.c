@@ -87,7 +87,7 @@ static void change(struct farm *f, uint64_t *seed)
 		hf_engine_server(f->e, id, &v);
 		hf_engine_where(f->e, farm_fp(r & 63), &where, T0);
 		hf_engine_each(f->e, count, &n, T0);
-		farm_tune(f, 1000 + (uint32_t)(r >> 50), HF_FALLBACK_ROUND_ROBIN);
+		farm_tune(f, 1000 + (uint32_t)(r >> 51), HF_FALLBACK_ROUND_ROBIN);
 		break;
 	default:
 		hf_engine_mark(f->e, id, (enum hf_mark)(r >> 40 & 1 ? HF_MARK_DOWN : HF_MARK_DRAIN), r >> 41 & 1, T0);
