@@ -43,6 +43,23 @@ static enum hf_err servers(struct gateway *g, const struct command *c, struct js
 	return HF_OK;
 }
 
+static bool takes_sessions(const struct hf_engine *e)
+{
+	for (uint16_t id = 1; id <= hf_engine_last_id(e); id++)
+		if (hf_engine_state(e, id, NULL) == HF_STATE_UP)
+			return true;
+	return false;
+}
+
+/* Done as it was asked for, as somebody may want to empty all; but nobody should learn of it from the first call that is refused. */
+static void warn_closed(const struct target *t, struct json *j)
+{
+	if (takes_sessions(t->engine))
+		return;
+	hf_log(HF_LOG_WARN, "event=pool-closed pool=%s note=\"no server of it takes new sessions\"", t->pool->name);
+	json_str(j, HF_F_WARNING, "no server of the pool takes new sessions now: they are refused until one is up, on, undrained and has a weight");
+}
+
 /* What a member is like after a change: read again, because the engine decides. */
 static void changed(struct gateway *g, const struct target *t, const char *event, struct json *j)
 {
@@ -58,6 +75,7 @@ static void changed(struct gateway *g, const struct target *t, const char *event
 	list_marks(&v, j);
 	json_uint(j, HF_F_WEIGHT, v.weight);
 	json_uint(j, HF_F_FILE_WEIGHT, v.file_weight);
+	warn_closed(t, j);
 	json_close(j, '}');
 }
 

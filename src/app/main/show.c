@@ -279,6 +279,8 @@ static void show_change(const struct hf_json *a)
 
 	printf("%s/%s: %s, weight %s (file %s)%s\n", show_text(a, HF_F_POOL), show_text(a, HF_F_SERVER), show_text(a, HF_F_STATE), show_text(a, HF_F_WEIGHT), show_text(a, HF_F_FILE_WEIGHT),
 	       show_get(a, HF_F_WEIGHT, &v) && number(a, HF_F_WEIGHT) == 0 ? ": weight 0 takes no new sessions" : "");
+	if (show_get(a, HF_F_WARNING, &v))
+		printf("warning: %s\n", show_text(a, HF_F_WARNING));
 }
 
 void show_findings(const struct hf_json *a, FILE *to)

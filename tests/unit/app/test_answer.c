@@ -227,6 +227,28 @@ static void drain_and_weight_take_hold(void **state)
 	gate_close(&g);
 }
 
+/* Whoever takes the last server away is told; it is done all the same. Fails without warn_closed. */
+static void a_closed_pool_is_told(void **state)
+{
+	struct hf_json a, v;
+	struct gateway g;
+
+	(void)state;
+	gate_open(&g, TWO_POOLS);
+	assert_true(gate_ask(&g, "drain q/both", &a));
+	assert_false(hf_json_find(&a, "warning", &v));
+	assert_true(gate_ask(&g, "weight t1 0", &a));
+	gate_assert_raw(&a, "state", "drain");
+	assert_true(hf_json_find(&a, "warning", &v));
+	assert_true(gate_ask(&g, "off t1", &a));
+	assert_true(hf_json_find(&a, "warning", &v));
+	assert_true(gate_ask(&g, "drain s1", &a)); /* of the other pool */
+	assert_false(hf_json_find(&a, "warning", &v));
+	assert_true(gate_ask(&g, "undrain q/both", &a));
+	assert_false(hf_json_find(&a, "warning", &v));
+	gate_close(&g);
+}
+
 /* A warning is said when it is new, not at every reload. Fails without report_news. */
 static void warnings_are_said_once(void **state)
 {
@@ -536,7 +558,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
 		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
-		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
+		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(a_closed_pool_is_told), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
 		cmocka_unit_test(a_removed_server_can_only_end), cmocka_unit_test(a_listener_that_cannot_be_had),
 		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(explains_a_full_table), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
 		cmocka_unit_test(simulates_a_change),
