@@ -58,7 +58,8 @@ static void pool_free(struct pool_rt *rt)
 	free(rt);
 }
 
-static void say_tables(const struct pool_rt *rt)
+/* What is kept on disk comes from there. */
+static void say_tables(const struct pool_rt *rt, const struct hf_conf_pool *conf)
 {
 	struct hf_engine_counts c;
 
@@ -66,7 +67,8 @@ static void say_tables(const struct pool_rt *rt)
 	if (rt->region.kept)
 		hf_log(HF_LOG_INFO, "event=tables-kept pool=%s entries=%llu", rt->name, (unsigned long long)c.entries);
 	if (rt->region.lost)
-		hf_log(HF_LOG_WARN, "event=tables-anew pool=%s reason=\"the kept tables are of another size (slots, max-entries), version or boot\"", rt->name);
+		hf_log(HF_LOG_WARN, "event=tables-anew pool=%s reason=\"the kept tables are of another size (slots, max-entries), version or boot\" note=\"%s\"", rt->name,
+			hf_conf_persists(conf) ? "the copy in state-dir is read" : "sessions are gone, and every drain, off and weight given at run time: give them again");
 	if (rt->region.aside)
 		hf_log(HF_LOG_WARN, "event=tables-aside pool=%s reason=\"they are of another hash key\" renamed=%s.tables.aside", rt->name, rt->name);
 }
@@ -108,7 +110,7 @@ static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_co
 	rt->engine = hf_engine_new(e, rt->region.p, net->now_ms);
 	if (!rt->engine)
 		return false;
-	say_tables(rt);
+	say_tables(rt, c);
 	return keep_on_disk(net, rt, conf, c, why);
 }
 
