@@ -31,20 +31,29 @@ uint16_t balance_least(const struct hf_engine *e, const struct scope *s, uint32_
 
 struct turn { uint64_t seen, at, cost; }; /* a server's next turn: the word as read, when it is, how far the one after it */
 
+static uint64_t cost_of(const struct hf_engine *e, uint16_t id) { return TURN_COST / (parts_of(e, id) ? parts_of(e, id) : 1); }
+
 static struct turn turn_of(const struct hf_engine *e, uint16_t id, uint64_t now)
 {
-	uint64_t seen = atomic_load_explicit(&e->load[id].turn, memory_order_relaxed), cost = TURN_COST / (parts_of(e, id) ? parts_of(e, id) : 1);
-	int64_t ahead = (int64_t)(seen - now);
+	uint64_t seen = atomic_load_explicit(&e->load[id].turn, memory_order_relaxed);
 
-	/* Who was away has saved up no turns, and who weighs more than before waits no longer than it now would. */
-	return (struct turn){seen, now + (ahead < 0 ? 0 : (uint64_t)ahead < cost ? (uint64_t)ahead : cost), cost};
+	return (struct turn){seen, (int64_t)(seen - now) < 0 ? now : seen, cost_of(e, id)}; /* who was full has saved up no turns */
 }
 
 void balance_join(struct hf_engine *e, uint16_t id)
 {
 	uint64_t now = atomic_load_explicit(&e->turn, memory_order_relaxed);
 
-	atomic_store_explicit(&e->load[id].turn, now + TURN_COST / (parts_of(e, id) ? parts_of(e, id) : 1) / 2, memory_order_relaxed);
+	atomic_store_explicit(&e->load[id].turn, now + cost_of(e, id) / 2, memory_order_relaxed);
+}
+
+void balance_grown(struct hf_engine *e, uint16_t id)
+{
+	uint64_t now = atomic_load_explicit(&e->turn, memory_order_relaxed), seen = atomic_load_explicit(&e->load[id].turn, memory_order_relaxed);
+	uint64_t soon = now + cost_of(e, id);
+
+	while ((int64_t)(seen - soon) > 0 && !atomic_compare_exchange_weak_explicit(&e->load[id].turn, &seen, soon, memory_order_relaxed, memory_order_relaxed))
+		;
 }
 
 /* Smooth weighted turns: a server's turns lie evenly on a line, as densely as it weighs; the nearest is next, at equal ones the lower id. Equal

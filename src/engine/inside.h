@@ -314,6 +314,8 @@ void trace_rival(struct hf_engine *e, struct hf_trace *t, uint16_t id, uint64_t 
 
 /* A server comes among those that take turns. */
 void balance_join(struct hf_engine *e, uint16_t id);
+/* One of them weighs more than before: its next turn, which its former weight had set, is no further away than a whole round of its own now. */
+void balance_grown(struct hf_engine *e, uint16_t id);
 
 /* ---- ramp.c: a server's weight in W and caps (control thread) ---- */
 

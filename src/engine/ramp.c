@@ -42,6 +42,8 @@ void ramp_set(struct hf_engine *e, uint16_t id, uint64_t now_ms)
 	new = up ? parts_at(e, id, now_ms) : 0;
 	old = atomic_exchange_explicit(&e->hot[id].parts, (uint16_t)new, memory_order_relaxed);
 	atomic_fetch_add_explicit(&e->open_parts, new - old, memory_order_relaxed);
+	if (old && new > old)
+		balance_grown(e, id);
 }
 
 void ramp_tick(struct hf_engine *e, uint64_t now_ms)
