@@ -17,6 +17,7 @@ struct hk {
 	uint64_t tag;
 	uint32_t ms;
 	bool down[HK_SERVERS];     /* out of reach */
+	uint32_t hold_ms;          /* the pool waits so long for the server of a bound key */
 	bool stream;               /* of the client; servers are UDP */
 	struct hf_act learnt[8], evidence[8];
 	unsigned n_learnt, n_evidence, reasons[HF_REASON_MAX], n_asked;
@@ -35,7 +36,7 @@ static inline void hk_choose(struct hk *h, const struct hf_ask *q, struct hf_cho
 {
 	static const char *const names[] = {"pbx1", "pbx2", "pbx3"};
 
-	*c = (struct hf_chosen){.firm = h->firm};
+	*c = (struct hf_chosen){.firm = h->firm, .hold_ms = h->hold_ms};
 	if (h->on)
 		c->hold = (struct hf_flow_name){0, 5, 7, h->k.site.boot};
 	else if (q->holds && !h->full)

@@ -154,6 +154,19 @@ static void trying_is_life(void **state)
 	hk_went(&h, 1, 1, "INVITE ");
 }
 
+/* The pool waits for the server of a bound key: nobody else is asked, whether it is silent or refuses. Fails without SIP_H_STAYS in sip_hold_begin. */
+static void bound_stays(void **state)
+{
+	(void)state;
+	h.hold_ms = 60000;
+	hk_feed(&h, 1000, ALICE, request("REGISTER"));
+	save(first, 0);
+	assert_int_equal(h.ms, 32000);
+	hk_feed(&h, 4000, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 ");
+}
+
 /* ---- refusals ---- */
 
 /* The server's 503 is acknowledged on its branch and the next is asked; the client sees nothing. Fails without sip_send_ack. */
@@ -222,7 +235,8 @@ static void b69_best_answer(void **state)
 	assert_true(h.shed);
 }
 
-/* Behind a 180 nobody else is asked; the copy is gone; a 503 goes up as 500. Fails without shed or SIP_H_STAYS. */
+/* Behind a 180 nobody else is asked; the copy is gone, unless another may still answer; a 503 goes up as 500. Fails without shed, and without
+ * SIP_H_STAYS of on_provisional where the copy is there yet. */
 static void ringing_stays(void **state)
 {
 	(void)state;
@@ -234,9 +248,16 @@ static void ringing_stays(void **state)
 	hk_feed(&h, 1300, PBX(1), hk_answer(&h, first, "503 Full"));
 	assert_int_equal(h.n_sent, 1);
 	hk_told(&h, 0, "500 ");
+	h.on = false;
+	second_attempt();
+	hk_feed(&h, 3100, PBX(2), hk_answer(&h, second, "180 Ringing"));
+	assert_false(h.shed);
+	hk_feed(&h, 3200, PBX(2), hk_answer(&h, second, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 ");
 }
 
-/* Other requests: no ACK, and nothing is left behind their answer. */
+/* Other requests: no ACK, and nothing is left behind their answer. Who answers is well, who refuses with 503 is not. Fails without learn_well. */
 static void others_refused(void **state)
 {
 	(void)state;
@@ -245,6 +266,8 @@ static void others_refused(void **state)
 	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "503 Full"));
 	assert_int_equal(h.n_sent, 1);
 	hk_went(&h, 0, 1, "MESSAGE ");
+	assert_int_equal(h.n_evidence, 1);
+	assert_int_equal(h.evidence[0].evidence.what, HF_EVIDENCE_FAILED);
 	save(second, 0);
 	hk_feed(&h, 1200, PBX(2), hk_answer(&h, second, "202 Accepted"));
 	hk_told(&h, 0, "202 ");
@@ -254,6 +277,9 @@ static void others_refused(void **state)
 	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "404 Not Found"));
 	hk_told(&h, 0, "404 ");
 	assert_false(h.on);
+	assert_int_equal(h.n_evidence, 1);
+	assert_int_equal(h.evidence[0].evidence.what, HF_EVIDENCE_OK);
+	assert_int_equal(h.evidence[0].evidence.server, hk_server(&h, 0));
 }
 
 /* No more than max-attempts servers are asked. */
@@ -488,6 +514,23 @@ static void from_a_connection(void **state)
 	assert_int_equal(h.sent[0].send.flow.generation, 3);
 }
 
+/* Other requests than INVITE are not repeated more and more rarely: every 4 s in the end (RFC 3261 17.1.2.2). Fails without SIP_T2_MS in repeat. */
+static void repeated_in_the_end(void **state)
+{
+	static const struct { uint64_t at; uint32_t next; } turns[] = {{1500, 1000}, {2500, 2000}, {4500, 4000}, {8500, 4000}, {12500, 4000}};
+
+	(void)state;
+	h.stream = true;
+	kit_listener(&h.k, 1, "tcp://192.0.2.1:5060", false);
+	hk_feed(&h, 1000, ALICE, request("MESSAGE"));
+	assert_int_equal(h.ms, 500);
+	for (unsigned i = 0; i < sizeof turns / sizeof *turns; i++) {
+		hk_wake(&h, turns[i].at);
+		hk_went(&h, 0, 0, "MESSAGE ");
+		assert_int_equal(h.ms, turns[i].next);
+	}
+}
+
 /* ---- holds of others ---- */
 
 /* After a restart, or when the hold has ended, an answer goes on as it came. Fails when boot is not compared, or LETTER without a hold is dropped. */
@@ -554,9 +597,9 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(held_and_repeated), T(not_held), T(silence), T(silence_of_others), T(trying_is_life), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
+		T(held_and_repeated), T(not_held), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing),
-		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection),
+		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
