@@ -1,5 +1,5 @@
 """Start, ready lines, exit codes and the memory of an idle gateway with two workers. Without the refusal of unknown keys, the listing of all
-findings, or the clean end on a signal it fails."""
+findings, the clean end on a signal, or the word that drains went with tables that begin anew it fails."""
 import os, re, signal, socket, subprocess
 
 from scenario import check, equal, until
@@ -53,6 +53,16 @@ def taken_port(s, services):
         check(code == 3 and str(held.getsockname()[1]) in err and "event=ready" not in err, "a taken port:", code, err)
 
 
+def tables_anew(s, pbx, host):
+    """other max-entries: what was given at run time comes back from the disk's copy, or the log says that it does not"""
+    second = s.gateway(s.ini_gateway() + s.ini_sip([pbx], "probe = none\nmax-entries = 5000") + s.ini_rdp([host], "probe = none\nmax-entries = 5000"))
+    for pool, server, state, note in (("pbx", "pbx1", "up", "given at run time: give them again"), ("farm", "ts1", "drain", "the copy in state-dir is read")):
+        line = re.search(rf"event=tables-anew pool={pool} .*", second.text())
+        check(line and note in line[0], f"the line of pool {pool}:", second.text())
+        equal(second.state(server), state, f"{server}, which was drained")
+    second.stop()
+
+
 def run(s):
     pbx, host = s.sip_server("pbx1"), s.rdp_host("ts1")
     services = s.ini_sip([pbx], listen="udp://127.0.0.1:0 udp://[::1]:0" if socket.has_ipv6 and os.path.exists("/proc/net/if_inet6") else "udp://127.0.0.1:0") + s.ini_rdp([host])
@@ -72,8 +82,12 @@ def run(s):
     refusals(s, ini)
     taken_port(s, services)
     check(g.alive(), "the first gateway goes on")
+    for server, pool in (("pbx1", "pbx"), ("ts1", "farm")):
+        check("takes new sessions" in g.ctl("drain", server).get("warning", ""), "nobody is left, and it is not said")
+        check(f"event=pool-closed pool={pool} " in g.text(), "nor in the log:", g.text())
     g.stop()
     check(not os.path.exists(g.socket), "the admin socket is left behind")
+    tables_anew(s, pbx, host)
     second = s.gateway(ini, name="gateway", wait=True)
     second.kill(signal.SIGINT)
     equal(second.p.wait(10), 0, "exit code after INT")
