@@ -94,23 +94,15 @@ uint32_t balance_draw(struct hf_engine *e, const struct place *p)
 	return p->trace ? atomic_load_explicit(&e->draws, memory_order_relaxed) : atomic_fetch_add_explicit(&e->draws, 1, memory_order_relaxed);
 }
 
+static uint64_t draw_cost(const struct hf_engine *e, uint16_t id, const struct lot *l)
+{
+	return carp_method.cost(l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed), (parts_of(e, id) + WEIGHT_PARTS - 1) / WEIGHT_PARTS);
+}
+
 /* A weighted draw is a slot of carp with a number of its own: the same each time for the same key, names and count. */
 uint16_t balance_random(struct hf_engine *e, const struct scope *s)
 {
 	const struct lot l = {&e->ground, balance_draw(e, s->p), 0};
-	uint64_t best_cost = 0;
-	uint16_t best = 0;
 
-	for (uint16_t id = 1; id <= last_id(e); id++) {
-		uint64_t c;
-
-		if (!fits(e, s, id))
-			continue;
-		c = carp_method.cost(&l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed), (parts_of(e, id) + WEIGHT_PARTS - 1) / WEIGHT_PARTS);
-		if (!best || c < best_cost) {
-			best = id;
-			best_cost = c;
-		}
-	}
-	return best;
+	return scope_cheapest(e, s, &l, draw_cost);
 }

@@ -283,8 +283,13 @@ struct placed place_session(struct hf_engine *e, const struct place *p);
 struct placed place_fallback(struct hf_engine *e, const struct hf_question *q, bool remembered);
 /* Sessions a server may hold before new ones spill; UINT32_MAX: no bound. */
 uint32_t place_cap(const struct hf_engine *e, uint16_t id);
+/* Of equal cost. */
+bool place_by_name(struct hf_engine *e, uint16_t a, uint16_t b);
 /* Whether a goes before b in a slot. */
-bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, uint64_t cost_b);
+static inline bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, uint64_t cost_b)
+{
+	return cost_a != cost_b ? cost_a < cost_b : place_by_name(e, a, b);
+}
 static inline struct lot place_lot(const struct hf_engine *e, uint32_t slot)
 {
 	uint16_t owner = SLOT_OWNER(slot_word(e, slot));

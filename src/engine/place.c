@@ -46,12 +46,10 @@ static bool reserve(struct hf_engine *e, const struct scope *s, uint16_t id, enu
 	return false;
 }
 
-bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, uint64_t cost_b)
+bool place_by_name(struct hf_engine *e, uint16_t a, uint16_t b)
 {
 	bool first;
 
-	if (cost_a != cost_b || a == b)
-		return cost_a < cost_b;
 	spin_lock(&e->names_lock);
 	first = strcmp(name_of(e, a), name_of(e, b)) < 0;
 	spin_unlock(&e->names_lock);
@@ -61,21 +59,8 @@ bool place_before(struct hf_engine *e, uint16_t a, uint64_t cost_a, uint16_t b, 
 static uint16_t cheapest(struct hf_engine *e, const struct scope *s)
 {
 	const struct lot l = place_lot(e, s->p->slot);
-	uint64_t best_cost = 0;
-	uint16_t best = 0;
 
-	for (uint16_t id = 1; id <= last_id(e); id++) {
-		uint64_t c;
-
-		if (!fits(e, s, id))
-			continue;
-		c = place_cost(e, id, &l);
-		if (!best || place_before(e, id, c, best, best_cost)) {
-			best = id;
-			best_cost = c;
-		}
-	}
-	return best;
+	return scope_cheapest(e, s, &l, place_cost);
 }
 
 /* Who goes before `best` in the slot, and why it was not taken; then best, if there is one. */

@@ -47,6 +47,27 @@ static inline enum hf_verdict verdict(const struct hf_engine *e, const struct sc
 
 static inline bool fits(const struct hf_engine *e, const struct scope *s, uint16_t id) { return verdict(e, s, id) == HF_VERDICT_TAKEN; }
 
+/* Of those that fit, who costs least; equals by their names. Inlined for its cost, which is a constant wherever it counts. */
+static inline __attribute__((always_inline)) uint16_t scope_cheapest(struct hf_engine *e, const struct scope *s, const struct lot *l,
+	uint64_t (*cost)(const struct hf_engine *e, uint16_t id, const struct lot *l))
+{
+	uint64_t best_cost = UINT64_MAX;
+	uint16_t best = 0;
+
+	for (uint16_t id = 1; id <= last_id(e); id++) {
+		uint64_t c;
+
+		if (!fits(e, s, id))
+			continue;
+		c = cost(e, id, l);
+		if (c > best_cost || (best && !place_before(e, id, c, best, best_cost)))
+			continue;
+		best = id;
+		best_cost = c;
+	}
+	return best;
+}
+
 /* ---- balance.c: who is next where no slot decides ---- */
 
 /* The server with the fewest sessions for its weight; the walk starts behind `after`, so that equals take turns. 0: none fits. */
