@@ -139,6 +139,23 @@ static void a_live_session_stays(void **state)
 	farm_free(f);
 }
 
+/* A server that comes is foreseen as it is when its slow start is over, however long that takes. Without slow_start_ms = 0 in the twin it has a
+ * seventh of its share. */
+static void begun_slowly(void **state)
+{
+	static const struct hf_change add = {HF_CHANGE_ADD, {(const uint8_t *)"s5", 2}, 100};
+	struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.mode = HF_MODE_AUTO, .load_factor_milli = 1000, .max_entries = 2 * N, .slow_start_ms = 86400000}, T0), 4, T0);
+	struct hf_foresight out;
+
+	(void)state;
+	for (uint64_t k = 0; k < N; k++)
+		(void)farm_ask(f, farm_fp(k), HF_LIFE_START, 600, HF_COUNTED, T0);
+	assert_int_equal(foresee(f, &add, N, NULL, &out), HF_OK);
+	for (uint16_t id = 1; id <= 5; id++)
+		assert_in_range(out.server[id].sessions[1], N / 5 - 10, N / 5 + 10);
+	farm_free(f);
+}
+
 /* Sessions without entries, which the holds are, are foreseen too: those of now, and who has them when all of them are new. Without the hold in
  * copy_members there are none before; without end_held the drained server keeps its own. */
 static void who_is_held(void **state)
@@ -225,7 +242,7 @@ static void each_is_shown_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foreseen_happens), cmocka_unit_test(a_live_session_stays), cmocka_unit_test(who_is_held), cmocka_unit_test(it_refuses_and_ends),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foreseen_happens), cmocka_unit_test(a_live_session_stays), cmocka_unit_test(begun_slowly), cmocka_unit_test(who_is_held), cmocka_unit_test(it_refuses_and_ends),
 		cmocka_unit_test(each_is_shown_once)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

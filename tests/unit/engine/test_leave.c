@@ -93,6 +93,24 @@ static void removed_expiry(void **state)
 	farm_free(f);
 }
 
+/* A server that drained when it was taken out has two ends, and the first counts. Fails when either is preferred. */
+static void whichever_is_first(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 0, 100, T0);
+
+	(void)state;
+	assert_int_equal(farm_learn(f, 5, 3, HF_LIFE_START, 900, HF_COUNTED, T0), HF_OK);
+	hf_engine_mark(f->e, 3, HF_MARK_DRAIN, true, T0);
+	f->n = 2;
+	assert_int_equal(farm_apply(f, T0 + 10 * S), HF_OK);
+	hf_engine_rule(f->e, &(struct hf_rules){.drain_deadline_ms = 100 * S, .removed_expiry_ms = 200 * S});
+	assert_int_equal(farm_server(f, 3).ends_ms, T0 + 100 * S);
+	hf_engine_rule(f->e, &(struct hf_rules){.drain_deadline_ms = 100 * S, .removed_expiry_ms = 50 * S});
+	assert_int_equal(farm_server(f, 3).ends_ms, T0 + 60 * S);
+	assert_int_equal(expire(f, T0 + 60 * S), 1);
+	farm_free(f);
+}
+
 /* Whoever holds an id keeps it from the next server. */
 static void held(void **state)
 {
@@ -116,7 +134,8 @@ static void held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drain_deadline), cmocka_unit_test(over_a_restart), cmocka_unit_test(removed_expiry), cmocka_unit_test(held),
+		cmocka_unit_test(drain_deadline), cmocka_unit_test(over_a_restart), cmocka_unit_test(removed_expiry), cmocka_unit_test(whichever_is_first),
+		cmocka_unit_test(held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

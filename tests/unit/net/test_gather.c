@@ -64,6 +64,22 @@ static void begins_and_ends(void **state)
 	assert_false(turns(16, 2));
 }
 
+/* While it is gathered only the pause wakes, but for a socket that was not read empty: the rest has waited already. Fails when the watch stays, or
+ * when what is left waits for the pause. */
+static void only_pauses_wake(void **state)
+{
+	(void)state;
+	assert_int_equal(l.watch->what, HF_READ);
+	assert_true(turns(16, 5));
+	assert_int_equal(l.watch->what, 0);
+	gather_turn(&l, 256, true);
+	assert_int_equal(l.watch->what, HF_READ);
+	gather_turn(&l, 10, false);
+	assert_int_equal(l.watch->what, 0);
+	assert_false(turns(40, 0));
+	assert_int_equal(l.watch->what, HF_READ);
+}
+
 /* A burst after silence is none of a rate: fails when a window is as long as its last datagram. */
 static void burst(void **state)
 {
@@ -114,7 +130,8 @@ static void stops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(begins_and_ends, begin, end), cmocka_unit_test_setup_teardown(burst, begin, end),
+		cmocka_unit_test_setup_teardown(begins_and_ends, begin, end), cmocka_unit_test_setup_teardown(only_pauses_wake, begin, end),
+		cmocka_unit_test_setup_teardown(burst, begin, end),
 		cmocka_unit_test_setup_teardown(off, begin, end), cmocka_unit_test_setup_teardown(longer, begin, end),
 		cmocka_unit_test_setup_teardown(stops, begin, end),
 	};
