@@ -350,7 +350,7 @@ void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf
 
 /* Octets of memory for a twin of e with room for `more` entries than e has now. Control thread. O(1). */
 size_t hf_engine_twin_need(struct hf_engine *e, uint32_t more);
-/* A pool of its own with the members, marks, weights and slots of e, settled, and without an entry. mem: zeroed, of twin_need octets, 64-aligned;
+/* A pool of its own with the members, marks, weights and slots of e, and without an entry. mem: zeroed, of twin_need octets, 64-aligned;
  * free it behind hf_engine_free. It belongs to the thread that its caller gives it to. NULL: no memory. Control thread of e. O(slots + servers). */
 struct hf_engine *hf_engine_twin(struct hf_engine *e, void *mem, uint32_t more, uint64_t now_ms) HF_MUST_USE;
 
@@ -373,9 +373,10 @@ struct hf_foresight {
 	uint16_t last_id;
 	struct hf_foreseen *server; /* HF_SERVERS_MAX + 1, zeroed, by its caller */
 };
-/* Fills the twin with the entries that `e` has now, does the change to it and asks it by hf_engine_choose, for each entry before and after, and for
- * new sessions. Nothing of e is changed. go_on is asked every few thousand steps, false ends it (HF_ECLOSED). HF_ENOENT: no such server;
- * HF_EEXIST: there is one of that name; HF_EFULL; HF_ENOMEM. The thread that has the twin, any for e. O(entries + arrivals): about 2 us each. */
+/* Ends the change that is under way in the twin, fills it with the entries that `e` has now, does the change to it and asks it by
+ * hf_engine_choose, for each entry before and after, and for new sessions. Nothing of e is changed. go_on is asked every few thousand steps,
+ * false ends it (HF_ECLOSED). HF_ENOENT: no such server; HF_EEXIST: there is one of that name; HF_EFULL; HF_ENOMEM. The thread that has the
+ * twin, any for e. O(entries + arrivals), about 2 us each, and a fill of the slots. */
 enum hf_err hf_engine_foresee(struct hf_engine *twin, struct hf_engine *e, const struct hf_change *c, uint64_t arrivals, bool (*go_on)(void *arg), void *arg,
 			      struct hf_foresight *out, uint64_t now_ms) HF_MUST_USE;
 

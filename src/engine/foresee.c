@@ -71,6 +71,15 @@ static uint16_t goes_to(struct seer *s, uint64_t fp)
 
 /* ---- the change ---- */
 
+/* A change that was under way is done before. Without memory to fill at once it is part of what is foreseen. */
+static void settle(struct hf_engine *t)
+{
+	if (t->filled)
+		return;
+	change_names(t);
+	t->filled = change_fill(t) == HF_OK;
+}
+
 static enum hf_err relist(struct hf_engine *t, const struct hf_change *c, uint64_t now_ms)
 {
 	struct hf_member_conf *m = calloc(HF_SERVERS_MAX + 1u, sizeof *m);
@@ -232,6 +241,7 @@ enum hf_err hf_engine_foresee(struct hf_engine *twin, struct hf_engine *e, const
 	struct seer s = {.twin = twin, .now_ms = now_ms, .go_on = go_on, .arg = arg};
 
 	*out = (struct hf_foresight){.server = out->server, .arrivals = arrivals};
+	settle(twin);
 	hf_engine_each(e, take_over, &s, now_ms);
 	if (s.err == HF_OK)
 		s.err = see(&s, c, out);

@@ -64,10 +64,6 @@ struct hf_engine *hf_engine_twin(struct hf_engine *e, void *mem, uint32_t more, 
 	}
 	for (uint32_t j = 0; j < e->n_slots; j++)
 		t->slot[j] = SLOT_WORD(SLOT_OWNER(slot_word(e, j)), 0);
-	t->filled = e->filled;
-	if (!e->filled || atomic_load_explicit(&e->changing, memory_order_relaxed)) {
-		change_names(t);
-		t->filled = change_fill(t) == HF_OK;
-	}
+	t->filled = e->filled && !atomic_load_explicit(&e->changing, memory_order_relaxed); /* else who foresees fills it: on its own time */
 	return t;
 }
