@@ -39,6 +39,14 @@ static const char *state_of(const struct listed *p, const struct hf_record *r)
 	return r->flags & HF_COUNTED ? "live" : "lingering";
 }
 
+/* Sessions come and are seen while a long table is listed; and `then` may lie before the clock's begin, see struct hf_record. */
+static uint64_t seconds_since(uint64_t then, uint64_t now)
+{
+	int64_t ms = (int64_t)(now - then);
+
+	return ms < 0 ? 0 : (uint64_t)ms / 1000;
+}
+
 static void show(struct showing *s, const struct hf_record *r)
 {
 	struct json *j = s->j;
@@ -55,8 +63,8 @@ static void show(struct showing *s, const struct hf_record *r)
 	json_uint(j, HF_F_EXPIRES_S, r->expires_s);
 	if (s->p->table) {
 		json_uint(j, HF_F_FLOWS, r->flows);
-		json_uint(j, HF_F_SINCE_S, (s->now_ms - r->since_ms) / 1000);
-		json_uint(j, HF_F_SEEN_S, (s->now_ms - r->seen_ms) / 1000);
+		json_uint(j, HF_F_SINCE_S, seconds_since(r->since_ms, s->now_ms));
+		json_uint(j, HF_F_SEEN_S, seconds_since(r->seen_ms, s->now_ms));
 		json_str(j, HF_F_WHY, hf_why_name(r->why));
 	}
 	json_close(j, '}');

@@ -171,7 +171,7 @@ static void where_refuses(void **state)
 	gate_close(&g);
 }
 
-/* Fails without is_typed_kind(): a front that takes any text makes every key ambiguous. */
+/* Fails without is_typed_kind(): a front that takes any text makes every key ambiguous; and where key_find leaves a word behind. */
 static void where_goes_by_the_kind(void **state)
 {
 	struct gateway g;
@@ -183,6 +183,7 @@ static void where_goes_by_the_kind(void **state)
 	gate_assert_raw(&a, "pool", "p");
 	assert_true(gate_ask(&g, "where rock:x", &a));
 	gate_assert_raw(&a, "pool", "r");
+	gate_refused(&g, "forget wave:x", "pool p remembers no session of 'wave:x'"); /* and not a word of the pools that the key might be of */
 	assert_true(gate_ask(&g, "where reed:x", &a)); /* nobody's kind: a key of the one that takes any text */
 	gate_assert_raw(&a, "key", "rock:reed:x");
 	gate_refused(&g, "where x", "this can be a key of several pools; say --pool with one of: p, r");
@@ -422,13 +423,36 @@ static void explains_a_full_table(void **state)
 	"[service a]\nprotocol = tide\nlisten = udp://127.0.0.1:0\npool = farm\n" \
 	"[pool farm]\naffinity = table\nload-factor = off\nprobe = none\nserver = h1 127.0.0.1:7001\nserver = h2 127.0.0.1:7002\n"
 
-static void open_session(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags)
+static void open_session_at(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags, uint64_t now_ms)
 {
 	struct hf_engine *e = hf_net_engine(g->net, "farm");
 	struct hf_lesson l = {.key = {hf_fingerprint_text(g->site.hash_key, hf_bytes_str(key)), hf_bytes_str(key)}, .server = hf_engine_find(e, hf_bytes_str(server)),
 		.life = life, .life_s = 600, .flags = flags, .why = HF_WHY_HOME};
 
-	assert_int_equal(hf_engine_learn(e, &l, hf_clock_ms()), HF_OK);
+	assert_int_equal(hf_engine_learn(e, &l, now_ms), HF_OK);
+}
+
+static void open_session(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags)
+{
+	open_session_at(g, key, server, life, flags, hf_clock_ms());
+}
+
+/* A long table is listed while sessions come: one that began after the listing did is not of before the clock. Without the test for less than 0 in
+ * seconds_since it began 2^64 milliseconds ago. */
+static void a_session_of_this_moment_is_listed(void **state)
+{
+	struct hf_json a, pool, v;
+	struct gateway g;
+
+	(void)state;
+	gate_open(&g, A_TABLE);
+	open_session_at(&g, "wave:alice", "h1", HF_LIFE_OPEN, HF_COUNTED | HF_BOND, hf_clock_ms() + 60000);
+	assert_true(gate_ask(&g, "sessions", &a));
+	pool = item(&a, "pools", 0);
+	v = item(&pool, "sessions", 0);
+	gate_assert_raw(&v, "since_s", "0");
+	gate_assert_raw(&v, "seen_s", "0");
+	gate_close(&g);
 }
 
 /* Who is connected, who lingers, where; and what an operator does to one. Without `.move = true` in move_to she stays at h1; without HF_LIFE_END
@@ -558,7 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(status_has_its_fields), cmocka_unit_test(servers_have_their_fields), cmocka_unit_test(no_cap_is_null),
 		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
-		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(a_closed_pool_is_told), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
+		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(a_closed_pool_is_told), cmocka_unit_test(a_session_of_this_moment_is_listed), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
 		cmocka_unit_test(a_removed_server_can_only_end), cmocka_unit_test(a_listener_that_cannot_be_had),
 		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(explains_a_full_table), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
 		cmocka_unit_test(simulates_a_change),
