@@ -71,8 +71,10 @@ enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena
 		if (n > 1)
 			hf_w_printf(why, ", %s", conf->pools[i].name);
 	}
-	if (typed == 1)
+	if (typed == 1) {
 		*out = best;
+		why->n = 0; /* what was said of several is for who gets none */
+	}
 	return n == 1 || typed == 1 ? HF_OK : n ? HF_EEXIST : none(c, why);
 }
 
