@@ -17,13 +17,15 @@ uint16_t balance_least(const struct hf_engine *e, const struct scope *s, uint32_
 	for (uint32_t i = 0; i < n; i++) {
 		uint16_t id = (uint16_t)((after + i) % n + 1);
 		uint64_t sessions = LOAD_COUNTED(load_word(e, id));
+		uint32_t parts;
 
 		if (!open_to(e, s->p, id, (uint32_t)sessions) || !under(e, s, id, (uint32_t)sessions))
 			continue;
-		if (!best || sessions * best_parts < best_load * parts_of(e, id)) {
+		parts = parts_of(e, id);
+		if (!best || sessions * best_parts < best_load * parts) {
 			best = id;
 			best_load = sessions;
-			best_parts = parts_of(e, id);
+			best_parts = parts;
 		}
 	}
 	return best;
@@ -31,7 +33,12 @@ uint16_t balance_least(const struct hf_engine *e, const struct scope *s, uint32_
 
 struct turn { uint64_t seen, at, cost; }; /* a server's next turn: the word as read, when it is, how far the one after it */
 
-static uint64_t cost_of(const struct hf_engine *e, uint16_t id) { return TURN_COST / (parts_of(e, id) ? parts_of(e, id) : 1); }
+static uint64_t cost_of(const struct hf_engine *e, uint16_t id)
+{
+	uint32_t parts = parts_of(e, id); /* read once: who goes down meanwhile has none */
+
+	return TURN_COST / (parts ? parts : 1);
+}
 
 static struct turn turn_of(const struct hf_engine *e, uint16_t id, uint64_t now)
 {
@@ -96,7 +103,7 @@ uint32_t balance_draw(struct hf_engine *e, const struct place *p)
 
 static uint64_t draw_cost(const struct hf_engine *e, uint16_t id, const struct lot *l)
 {
-	return carp_method.cost(l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed), (parts_of(e, id) + WEIGHT_PARTS - 1) / WEIGHT_PARTS);
+	return place_cost_by(e, &carp_method, id, l, (parts_of(e, id) + WEIGHT_PARTS - 1) / WEIGHT_PARTS);
 }
 
 /* A weighted draw is a slot of carp with a number of its own: the same each time for the same key, names and count. */

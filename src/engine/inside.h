@@ -297,11 +297,14 @@ static inline struct lot place_lot(const struct hf_engine *e, uint32_t slot)
 	return (struct lot){&e->ground, slot, owner == NO_OWNER ? 0 : atomic_load_explicit(&e->hot[owner].seed, memory_order_relaxed)};
 }
 /* Weight 0 comes last: a server that is listed so, or got it this instant, on another thread. */
+static inline uint64_t place_cost_by(const struct hf_engine *e, const struct method *m, uint16_t id, const struct lot *l, uint32_t weight)
+{
+	return weight ? m->cost(l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed), weight) : UINT64_MAX;
+}
+
 static inline uint64_t place_cost(const struct hf_engine *e, uint16_t id, const struct lot *l)
 {
-	uint32_t weight = atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed);
-
-	return weight ? e->method->cost(l, atomic_load_explicit(&e->hot[id].seed, memory_order_relaxed), weight) : UINT64_MAX;
+	return place_cost_by(e, e->method, id, l, atomic_load_explicit(&e->hot[id].weight, memory_order_relaxed));
 }
 
 /* ---- trace.c: what deciding looks at, for who asked to see it ---- */

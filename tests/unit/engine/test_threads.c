@@ -213,6 +213,35 @@ static void *racer(void *arg)
 	return NULL;
 }
 
+/* A server may go between the look whether it takes sessions and the reading of its weight. Where that weight is a divisor and read twice, or not
+ * looked at, this divides by zero. */
+static void gone_in_between(void **state)
+{
+	enum { SERVERS = 4 };
+
+	(void)state;
+	for (enum hf_balance b = HF_BALANCE_LEAST; b <= HF_BALANCE_RANDOM; b++) {
+		unsigned steps = farm_full() ? 20000000 : 200000;
+		struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.mode = HF_MODE_TABLE, .balance = b, .max_entries = 1000}, T0), SERVERS, T0);
+		struct work w[WORKERS];
+		pthread_t t[WORKERS];
+
+		farm_tune(f, 0, HF_FALLBACK_ROUND_ROBIN);
+		for (unsigned i = 0; i < WORKERS; i++) {
+			w[i] = (struct work){.f = f, .seed = 81 + i, .steps = steps};
+			assert_int_equal(pthread_create(&t[i], NULL, racer, &w[i]), 0);
+		}
+		for (unsigned i = 0; i < steps; i++)
+			hf_engine_mark(f->e, f->id[1 + i % (SERVERS - 1)], HF_MARK_DOWN, i / (SERVERS - 1) & 1, T0);
+		for (unsigned i = 0; i < WORKERS; i++) {
+			pthread_join(t[i], NULL);
+			assert_int_equal(w[i].wrong, 0);
+		}
+		farm_check(f);
+		farm_free(f);
+	}
+}
+
 static void last_place(void **state)
 {
 	struct farm *f = farm_new(HF_MODE_AUTO, 1, 0, 100000, T0);
@@ -237,7 +266,7 @@ static void last_place(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(other_methods), cmocka_unit_test(cap_and_workers), cmocka_unit_test(turns_of_workers), cmocka_unit_test(last_place)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(entries_only), cmocka_unit_test(with_records), cmocka_unit_test(other_methods), cmocka_unit_test(cap_and_workers), cmocka_unit_test(turns_of_workers), cmocka_unit_test(gone_in_between), cmocka_unit_test(last_place)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
