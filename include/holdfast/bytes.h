@@ -69,6 +69,8 @@ static inline size_t hf_bytes_find(struct hf_bytes b, uint8_t c)
 }
 /* Without blanks and tabs at both ends. */
 struct hf_bytes hf_bytes_trim(struct hf_bytes b);
+/* The next word, between blanks and tabs; *rest goes behind it and the blanks that follow. Empty: there is none. */
+struct hf_bytes hf_bytes_word(struct hf_bytes *rest);
 /* Total order by octets, a prefix before the longer one: <0, 0, >0. */
 int hf_bytes_cmp(struct hf_bytes a, struct hf_bytes b);
 /* Equal, in time that depends on the lengths only (tags). */

@@ -17,18 +17,6 @@ bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e)
 
 struct hf_bytes rdp_evidence_name(enum rdp_evidence e) { return hf_bytes_str(evidence_words[e]); }
 
-/* The next word of *b, taken off it. */
-static struct hf_bytes word(struct hf_bytes *b)
-{
-	struct hf_bytes t = hf_bytes_trim(*b);
-	size_t n = 0;
-
-	while (n < t.n && t.p[n] != ' ' && t.p[n] != '\t')
-		n++;
-	*b = hf_bytes_sub(t, n, t.n);
-	return hf_bytes_sub(t, 0, n);
-}
-
 static enum hf_err refuse(struct hf_bytes w, const char *what, struct hf_writer *why)
 {
 	hf_w_str(why, "'");
@@ -74,7 +62,7 @@ static enum hf_err read_chain(struct hf_bytes text, void *field, struct hf_write
 	struct rdp_chain c = {.source = {32, 128}};
 	struct hf_bytes w;
 
-	while ((w = word(&text)).n)
+	while ((w = hf_bytes_word(&text)).n)
 		if (read_kind(w, &c, why) != HF_OK)
 			return HF_EINVAL;
 	if (c.n == 0) {

@@ -125,24 +125,12 @@ static enum hf_err read_one(struct hf_bytes word, struct sip_key *k, struct hf_w
 	return read_rest(hf_bytes_sub(word, n, word.n), k) ? HF_OK : wrong(why, word, want[kinds[kind].form]);
 }
 
-/* The next word of *b, taken off it. */
-static struct hf_bytes word_of(struct hf_bytes *b)
-{
-	struct hf_bytes t = hf_bytes_trim(*b);
-	size_t n = 0;
-
-	while (n < t.n && t.p[n] != ' ' && t.p[n] != '\t')
-		n++;
-	*b = hf_bytes_sub(t, n, t.n);
-	return hf_bytes_sub(t, 0, n);
-}
-
 enum hf_err sip_keys_read(struct hf_bytes text, void *field, struct hf_writer *why)
 {
 	struct sip_keys k = {0};
 	struct hf_bytes word;
 
-	while ((word = word_of(&text)).n) {
+	while ((word = hf_bytes_word(&text)).n) {
 		if (k.n == SIP_KEYS_MAX) {
 			hf_w_printf(why, "more than %d keys", SIP_KEYS_MAX);
 			return HF_ERANGE;

@@ -41,19 +41,6 @@ void command_quote(struct hf_writer *why, struct hf_bytes typed)
 	hf_w_str(why, typed.n > QUOTE_MAX ? "...'" : "'");
 }
 
-/* The next word; *rest goes behind it and the blanks that follow. */
-static struct hf_bytes next_word(struct hf_bytes *rest)
-{
-	struct hf_bytes r = hf_bytes_trim(*rest), w;
-	size_t n = 0;
-
-	while (n < r.n && r.p[n] != ' ' && r.p[n] != '\t')
-		n++;
-	w = hf_bytes_sub(r, 0, n);
-	*rest = hf_bytes_trim(hf_bytes_sub(r, n, SIZE_MAX));
-	return w;
-}
-
 static enum hf_err too_much(struct hf_bytes rest, struct hf_writer *why)
 {
 	hf_w_str(why, "there is more than was expected: ");
@@ -70,7 +57,7 @@ static enum hf_err no_args(struct hf_bytes rest, struct command *c, struct hf_wr
 /* [POOL/]SERVER */
 static enum hf_err read_server(struct hf_bytes *rest, struct command *c, struct hf_writer *why)
 {
-	struct hf_bytes w = next_word(rest);
+	struct hf_bytes w = hf_bytes_word(rest);
 	size_t slash = hf_bytes_find(w, '/');
 
 	c->server = w;
@@ -99,7 +86,7 @@ static enum hf_err weight_args(struct hf_bytes rest, struct command *c, struct h
 
 	if (e != HF_OK)
 		return e;
-	w = next_word(&rest);
+	w = hf_bytes_word(&rest);
 	c->weight_of_file = hf_bytes_eq(w, HF_LIT("file"));
 	if (!c->weight_of_file)
 		e = hf_read_uint(w, COMMAND_WEIGHT_MAX, &v);
@@ -141,12 +128,12 @@ static enum hf_err take_options(struct hf_bytes *rest, const char *const *allowe
 {
 	for (;;) {
 		struct hf_bytes behind = *rest, *to;
-		const struct option *o = option_named(next_word(&behind), allowed);
+		const struct option *o = option_named(hf_bytes_word(&behind), allowed);
 
 		if (!o)
 			return HF_OK;
 		to = (struct hf_bytes *)((uint8_t *)c + o->field);
-		*to = next_word(&behind);
+		*to = hf_bytes_word(&behind);
 		*rest = behind;
 		if (to->n == 0) {
 			hf_w_printf(why, "%s wants %s", o->name, o->what);
@@ -213,9 +200,9 @@ static enum hf_err sessions_args(struct hf_bytes rest, struct command *c, struct
 
 		e = take_options(&rest, allowed, c, why);
 		behind = rest;
-		if (e != HF_OK || !hf_bytes_eq(next_word(&behind), HF_LIT("--limit")))
+		if (e != HF_OK || !hf_bytes_eq(hf_bytes_word(&behind), HF_LIT("--limit")))
 			break;
-		w = next_word(&behind);
+		w = hf_bytes_word(&behind);
 		rest = behind;
 		if (hf_read_uint(w, COMMAND_LIMIT_MAX, &v) != HF_OK || !v) {
 			hf_w_printf(why, "--limit wants a number from 1 to %u; got ", COMMAND_LIMIT_MAX);
@@ -230,7 +217,7 @@ static enum hf_err sessions_args(struct hf_bytes rest, struct command *c, struct
 static enum hf_err simulate_weight(struct hf_bytes *rest, struct command *c, struct hf_writer *why)
 {
 	bool add = hf_bytes_eq(c->change, HF_LIT("add"));
-	struct hf_bytes w = next_word(rest);
+	struct hf_bytes w = hf_bytes_word(rest);
 	uint64_t v = 100; /* as a server line without one */
 
 	if (add && hf_bytes_starts(w, HF_LIT("weight=")))
@@ -254,7 +241,7 @@ static enum hf_err simulate_args(struct hf_bytes rest, struct command *c, struct
 
 	if (e != HF_OK)
 		return e;
-	c->change = next_word(&rest);
+	c->change = hf_bytes_word(&rest);
 	while (i < 5 && !hf_bytes_eq(c->change, hf_bytes_str(changes[i].name)))
 		i++;
 	if (i == 5) {
@@ -286,7 +273,7 @@ static enum hf_err unknown(struct hf_bytes typed, struct hf_writer *why)
 
 enum hf_err command_read(struct hf_bytes line, struct command *out, struct hf_writer *why)
 {
-	struct hf_bytes rest = line, w = next_word(&rest);
+	struct hf_bytes rest = line, w = hf_bytes_word(&rest);
 	enum hf_err e;
 
 	memset(out, 0, sizeof *out);

@@ -32,6 +32,17 @@ struct hf_bytes hf_bytes_trim(struct hf_bytes b)
 	return b;
 }
 
+struct hf_bytes hf_bytes_word(struct hf_bytes *rest)
+{
+	struct hf_bytes b = hf_bytes_trim(*rest);
+	size_t n = 0;
+
+	while (n < b.n && !blank(b.p[n]))
+		n++;
+	*rest = hf_bytes_trim(hf_bytes_sub(b, n, b.n));
+	return hf_bytes_sub(b, 0, n);
+}
+
 int hf_bytes_cmp(struct hf_bytes a, struct hf_bytes b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;

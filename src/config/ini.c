@@ -25,14 +25,8 @@ const struct ini_entry *ini_find(const struct ini_doc *doc, const struct ini_sec
 
 bool ini_word(struct hf_bytes *rest, struct hf_bytes *word)
 {
-	size_t n = 0;
-
-	*rest = hf_bytes_trim(*rest);
-	while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
-		n++;
-	*word = hf_bytes_sub(*rest, 0, n);
-	*rest = hf_bytes_sub(*rest, n, rest->n);
-	return n > 0;
+	*word = hf_bytes_word(rest);
+	return word->n > 0;
 }
 
 /* One bad octet a line is enough to report. */

@@ -24,6 +24,10 @@ static void test_views(void **state)
 	assert_int_equal(hf_bytes_find(HF_NONE, ':'), 0);
 	assert_true(hf_bytes_eq(hf_bytes_sub(b("abc"), 1, 9), b("bc")) && hf_bytes_eq(hf_bytes_sub(b("abc"), 9, SIZE_MAX), b("")) && hf_bytes_sub(HF_NONE, 3, 3).n == 0);
 	assert_true(hf_bytes_eq(hf_bytes_trim(b(" \t a b\t ")), b("a b")) && hf_bytes_trim(b(" \t")).n == 0 && hf_bytes_eq(hf_bytes_trim(b("\na")), b("\na")));
+	struct hf_bytes rest = b("\t a\tbc  d/1\t ");
+
+	assert_true(hf_bytes_eq(hf_bytes_word(&rest), b("a")) && hf_bytes_eq(rest, b("bc  d/1")));
+	assert_true(hf_bytes_eq(hf_bytes_word(&rest), b("bc")) && hf_bytes_eq(hf_bytes_word(&rest), b("d/1")) && hf_bytes_word(&rest).n == 0 && rest.n == 0);
 	assert_true(hf_bytes_cmp(b("a"), b("ab")) < 0 && hf_bytes_cmp(b("b"), b("ab")) > 0 && hf_bytes_cmp(b("ab"), b("ab")) == 0 && hf_bytes_cmp(b("\xff"), b("a")) > 0);
 	assert_true(hf_bytes_cmp(HF_NONE, b("")) == 0 && hf_bytes_cmp(b("abc"), b("ab")) > 0);
 	assert_true(hf_bytes_same_secret(b("tag"), b("tag")) && !hf_bytes_same_secret(b("tag"), b("tab")) && !hf_bytes_same_secret(b("ta"), b("tag")));
