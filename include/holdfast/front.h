@@ -84,7 +84,7 @@ enum hf_event_kind {
 /* Where a message to a server leaves from, and to whom. */
 struct hf_flow_name { /* how octets on the wire or a letter name a flow or hold: never a pointer */
 	uint8_t worker;
-	uint32_t slot, generation, boot;
+	uint32_t slot, generation, boot; /* slot: 24 bits; slot, generation: of a hold made of its tag */
 };
 
 struct hf_chosen {
@@ -96,8 +96,8 @@ struct hf_chosen {
 	enum hf_state state;
 	bool known;          /* the key had an entry; with HF_LIFE_NONE it may be false all the same: nobody looked */
 	bool firm;           /* of a session that counts and is no longer tentative */
-	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds`: the name that HOLD would give; generation 0: no more
-	                           * can be held */
+	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds` and a tag: the name that HOLD would give, for one tag
+	                           * and boot the same each time; generation 0: no more can be held */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
 	uint64_t hold_ms;    /* ask.renews: the key is bound to this server; for so long it is waited for, should it not answer */
 	const struct hf_listener_info *out; /* parcels: the listener whose socket sends, or (streams) that takes what comes back; NULL on relayed flows */
@@ -161,7 +161,7 @@ struct hf_ask {
 	bool holds;              /* the parcel may be held next: `chosen.hold` is wanted */
 	uint8_t n_avoid;
 	const uint32_t *avoid;   /* hashes of servers, at most HF_AVOID_MAX */
-	uint64_t tag;            /* parcels: a hold of this worker with this tag comes first, as HELD; 0: none does */
+	uint64_t tag;            /* parcels: a hold of this worker and service with this tag comes first, as HELD; 0: none does. A hold needs one to be named */
 };
 
 enum hf_to {

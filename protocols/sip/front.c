@@ -72,17 +72,17 @@ static void forward(struct sip_step *s, const struct sip_out *out, struct hf_sen
 
 static void to_server(struct sip_step *s, const struct hf_chosen *c)
 {
-	bool holds = s->p->holds && !c->firm;
+	bool holds = s->p->holds && !c->firm, again = s->p->holds && s->p->msg.method_id == SIP_INVITE; /* it may be of a hold that has ended */
 
 	if (!c->server || !c->out) {
 		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, RETRY_AFTER});
 		return;
 	}
-	if (holds && c->hold.generation)
+	if (holds || again)
 		s->p->hold = c->hold;
 	if (!sip_send_to(s, c))
 		sip_drop(s, HF_R_NO_MEMORY);
-	else if (s->p->hold.generation)
+	else if (holds && c->hold.generation)
 		sip_hold_begin(s, c);
 	else if (holds)
 		sip_count(s, HF_R_HOLD_LIMIT);

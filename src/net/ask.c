@@ -15,7 +15,7 @@ static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 	return m ? m->id : HF_NO_SERVER;
 }
 
-static void choose(struct parcel *p, const struct snap_member *m, const struct hf_answer *a)
+static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, const struct hf_answer *a)
 {
 	struct hf_chosen *c = &p->chosen;
 
@@ -25,7 +25,7 @@ static void choose(struct parcel *p, const struct snap_member *m, const struct h
 	else if (p->story)
 		c->hold.generation = 1;
 	else if (p->holds)
-		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n);
+		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n, tag);
 	if (!m)
 		return;
 	c->server = m->hash;
@@ -109,7 +109,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		q.n_avoid = avoided(p, a, avoid);
 	}
 	if (q.n_avoid && !q.avoid) { /* it has tried enough */
-		choose(p, NULL, &answer);
+		choose(p, a->tag, NULL, &answer);
 		return;
 	}
 	if (p->story)
@@ -120,7 +120,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 	if (answer.over)
 		parcel_count(p, HF_R_ENTRY_QUOTA);
-	choose(p, worker_by_id(p->w, p->service->pool, answer.server), &answer);
+	choose(p, a->tag, worker_by_id(p->w, p->service->pool, answer.server), &answer);
 }
 
 /* ---- learning ---- */

@@ -73,7 +73,7 @@ static void settle(struct parcel *p)
 /* On to a hold: here the step goes on at once. */
 static void pass(struct parcel *p, const struct hf_act *act)
 {
-	struct hold *x = p->story ? NULL : hold_find(p->w, &act->note.to);
+	struct hold *x = p->story ? NULL : hold_find(p->w, p->rt, &act->note.to);
 
 	if (x && x != p->hold)
 		deliver_enter(p, x, &p->w->came);

@@ -1,5 +1,5 @@
 /* Holds: parcels that a front asked to keep, each with a deadline and a few octets of the front's state, on the worker that keeps them.
- * Found by name (slot and generation) and by the front's tag; the earliest deadline is found by a heap, one timer a worker.
+ * Found by the front's tag, of which its name is made; the earliest deadline is found by a heap, one timer a worker.
  * Bounded in count and octets. Called by deliver.c, told.c and the worker. Knows no protocol. */
 #include "inside.h"
 
@@ -15,7 +15,7 @@ struct hold {
 	uint64_t due_ms, tag;
 	struct service_rt *rt;
 	struct hold *next;   /* of the same bucket; or the next free one */
-	uint32_t slot, generation, heap_at;
+	uint32_t heap_at;
 	uint32_t listener;   /* hash: listeners change places on a reload */
 	uint32_t member;
 	bool from_servers, awake; /* awake: its deadline has come, and nothing has set a new one yet */
@@ -31,10 +31,9 @@ struct holds {
 	struct worker *w;
 	struct hf_timer *timer;
 	uint64_t timer_ms;   /* when it is due, 0: not set */
-	struct hold **slot;  /* all there are, by slot; never freed before the end */
 	struct hold **heap;  /* those in use, the earliest first */
-	struct hold **bucket; /* by tag; as many as slots */
-	struct hold *free;
+	struct hold **bucket; /* by tag; as many as places in the heap */
+	struct hold *free;   /* never freed before the end */
 	unsigned n, cap;
 	size_t octets;
 };
@@ -62,10 +61,12 @@ void holds_free(struct holds *h)
 	for (unsigned i = 0; i < h->n; i++) {
 		worker_count(h->w, h->heap[i]->rt, HF_R_SHUTDOWN);
 		free(h->heap[i]->octets);
+		free(h->heap[i]);
 	}
-	for (unsigned i = 0; i < h->cap; i++)
-		free(h->slot[i]);
-	free(h->slot);
+	for (struct hold *x = h->free, *next; x; x = next) {
+		next = x->next;
+		free(x);
+	}
 	free(h->heap);
 	free(h->bucket);
 	hf_timer_free(h->timer);
@@ -125,7 +126,7 @@ static void take_out(struct holds *h, unsigned i)
 
 /* ---- places and tags ---- */
 
-static struct hold **bucket_of(struct holds *h, uint64_t tag) { return &h->bucket[tag & (h->cap - 1)]; }
+static struct hold **bucket_of(struct holds *h, uint64_t tag) { return &h->bucket[tag >> 32 & (h->cap - 1)]; } /* what a name has of it as it is; there are never more than 2^20 */
 
 static void link_tag(struct holds *h, struct hold *x)
 {
@@ -157,9 +158,8 @@ static bool grow(struct holds *h)
 {
 	unsigned cap = h->cap ? 2 * h->cap : FIRST;
 
-	if (!widen(&h->slot, cap) || !widen(&h->heap, cap) || !widen(&h->bucket, cap))
+	if (!widen(&h->heap, cap) || !widen(&h->bucket, cap))
 		return false;
-	memset(h->slot + h->cap, 0, (cap - h->cap) * sizeof *h->slot);
 	memset(h->bucket, 0, cap * sizeof *h->bucket);
 	h->cap = cap;
 	for (unsigned i = 0; i < h->n; i++)
@@ -168,7 +168,7 @@ static bool grow(struct holds *h)
 	return true;
 }
 
-/* A free place, h->free; the first of those that were never used is h->slot[n], since all below are in use then. */
+/* A free place: h->free. */
 static bool place(struct holds *h)
 {
 	struct hold *x;
@@ -180,35 +180,39 @@ static bool place(struct holds *h)
 	x = calloc(1, sizeof *x);
 	if (!x)
 		return false;
-	x->slot = h->n;
-	x->generation = 1;
-	h->slot[h->n] = x;
 	h->free = x;
 	return true;
 }
 
-static struct hf_flow_name name_of(const struct worker *w, const struct hold *x)
+/* Made of 56 bits of the tag: what is sent again under a tag names the same hold, also when that has ended. Generation 0 is no name. */
+static struct hf_flow_name name_of(const struct worker *w, uint64_t tag)
 {
-	return (struct hf_flow_name){(uint8_t)w->index, x->slot, x->generation, w->net->site.boot};
+	if (!tag)
+		return (struct hf_flow_name){0};
+	return (struct hf_flow_name){(uint8_t)w->index, tag >> 32 & 0xffffff, (uint32_t)tag ? (uint32_t)tag : 1, w->net->site.boot};
 }
 
 static bool room(const struct holds *h, size_t n) { return h->n < h->w->snap->conf->gateway.max_holds && h->octets + n <= OCTETS_MAX; }
 
-struct hf_flow_name hold_next(struct worker *w, size_t n)
+struct hf_flow_name hold_next(struct worker *w, size_t n, uint64_t tag)
 {
 	struct holds *h = w->holds;
 
-	return room(h, n) && place(h) ? name_of(w, h->free) : (struct hf_flow_name){0};
+	return room(h, n) && place(h) ? name_of(w, tag) : (struct hf_flow_name){0};
 }
 
-struct hf_flow_name hold_name(const struct worker *w, const struct hold *x) { return name_of(w, x); }
+struct hf_flow_name hold_name(const struct worker *w, const struct hold *x) { return name_of(w, x->tag); }
 
-struct hold *hold_find(struct worker *w, const struct hf_flow_name *f)
+struct hold *hold_find(struct worker *w, const struct service_rt *rt, const struct hf_flow_name *f)
 {
 	struct holds *h = w->holds;
-	struct hold *x = f->worker == w->index && f->boot == w->net->site.boot && f->slot < h->cap ? h->slot[f->slot] : NULL;
 
-	return x && x->generation == f->generation && x->heap_at < h->n && h->heap[x->heap_at] == x ? x : NULL;
+	if (!h->n || f->worker != w->index || f->boot != w->net->site.boot)
+		return NULL;
+	for (struct hold *x = *bucket_of(h, (uint64_t)f->slot << 32); x; x = x->next)
+		if (x->rt == rt && name_of(w, x->tag).slot == f->slot && name_of(w, x->tag).generation == f->generation)
+			return x;
+	return NULL;
 }
 
 struct hold *hold_tagged(struct worker *w, const struct service_rt *rt, uint64_t tag)
@@ -264,7 +268,7 @@ struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOL
 		memcpy(copy, octets.p, octets.n);
 	x = h->free;
 	h->free = x->next;
-	*x = (struct hold){.due_ms = due_in(h, ms), .tag = tag, .rt = p->rt, .slot = x->slot, .generation = x->generation, .listener = p->ev.listener ? p->ev.listener->hash : 0,
+	*x = (struct hold){.due_ms = due_in(h, ms), .tag = tag, .rt = p->rt, .listener = p->ev.listener ? p->ev.listener->hash : 0,
 		.member = p->ev.member, .from_servers = p->ev.from_servers, .transport = p->ev.transport, .source = p->ev.source, .local = p->ev.local,
 		.flow = p->ev.flow_name, .n = octets.n, .octets = copy};
 	memcpy(x->state, state, HF_HOLD_STATE);
@@ -300,8 +304,7 @@ void hold_end(struct worker *w, struct hold *x)
 		unlink_tag(h, x);
 	take_out(h, x->heap_at);
 	let_go(h, x);
-	x->heap_at = UINT32_MAX;
-	x->generation = x->generation == UINT32_MAX ? 1 : x->generation + 1;
+	x->awake = false;
 	x->next = h->free;
 	h->free = x;
 }
@@ -351,12 +354,11 @@ static void wake(void *arg)
 		deliver_letters(w); /* what is known elsewhere comes before the deadline */
 	while (h->n && h->heap[0]->due_ms <= w->now_ms) {
 		struct hold *x = h->heap[0];
-		uint32_t generation = x->generation;
 
 		x->awake = true;
 		hf_arena_reset(&w->arena);
 		hold_step(w, x, HF_EV_WAKE, HF_NONE);
-		if (x->generation == generation && x->awake)
+		if (x->awake)
 			hold_end(w, x);
 	}
 	worker_flush(w);

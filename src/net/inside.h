@@ -356,14 +356,14 @@ void deliver_letters(struct worker *w);
 struct hold;
 struct holds *holds_new(struct worker *w) HF_MUST_USE;
 void holds_free(struct holds *h);
-/* The name that the next hold of n octets gets; generation 0: as much is held as may be. */
-struct hf_flow_name hold_next(struct worker *w, size_t n);
+/* The name that a next hold of n octets with this tag gets, the same each time; generation 0: as much is held as may be, or no tag. */
+struct hf_flow_name hold_next(struct worker *w, size_t n, uint64_t tag);
 /* Keeps a copy of the octets and what p's event says of them, for ms. NULL: as much is held as may be. */
 struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag) HF_MUST_USE;
 void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE]);
 void hold_shed(struct worker *w, struct hold *x); /* its octets go, it stays */
 void hold_end(struct worker *w, struct hold *x);
-struct hold *hold_find(struct worker *w, const struct hf_flow_name *name);
+struct hold *hold_find(struct worker *w, const struct service_rt *rt, const struct hf_flow_name *name);
 struct hold *hold_tagged(struct worker *w, const struct service_rt *rt, uint64_t tag);
 struct hf_flow_name hold_name(const struct worker *w, const struct hold *x);
 uint8_t *hold_state(struct hold *x);

@@ -1,5 +1,5 @@
 /* What is told to a hold: a note, or a parcel that is passed on. A hold on this worker is told at once; one on another by letter, which names it
- * by slot, generation and boot. A note wakes nobody: its worker reads it with its next datagrams, or within a few moments (hold.c).
+ * by tag and boot. A note wakes nobody: its worker reads it with its next datagrams, or within a few moments (hold.c).
  * Knows no protocol. */
 #include "inside.h"
 
@@ -29,7 +29,7 @@ void told_note(struct parcel *p, const struct hf_act *act)
 {
 	const struct letter l = {.kind = LETTER_NOTE, .service = p->rt->id, .flow = act->note.to};
 	struct hf_bytes note = hf_bytes_of(act->note.octets, HF_NOTE);
-	struct hold *x = hold_find(p->w, &act->note.to);
+	struct hold *x = hold_find(p->w, p->rt, &act->note.to);
 	struct worker *w = keeper(p, &act->note.to);
 
 	if (x && x == p->hold)
@@ -43,7 +43,7 @@ void told_note(struct parcel *p, const struct hf_act *act)
 /* The parcel as if it had come here; whatever the hold wants with it, or none of it is left. */
 static void passed(struct worker *w, const struct snap_service *s, const struct letter *l, struct hf_bytes body)
 {
-	struct hold *x = hold_find(w, &l->flow);
+	struct hold *x = hold_find(w, s->rt, &l->flow);
 	const struct hf_listener_info *info = snap_listener(s, l->listener, NULL);
 	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt};
 
@@ -66,7 +66,7 @@ void told_take(struct worker *w, const struct snap_service *s, const struct lett
 		passed(w, s, l, body);
 		return;
 	}
-	x = hold_find(w, &l->flow);
+	x = hold_find(w, s->rt, &l->flow);
 	if (x && body.n == HF_NOTE) {
 		hf_arena_reset(&w->arena);
 		hold_step(w, x, HF_EV_NOTE, body);

@@ -31,6 +31,7 @@ static void datagram(const struct hf_event *ev, struct hf_acts *acts)
 		a = hf_act(acts, HF_ACT_ASK);
 		a->ask.key.fp = 5;
 		a->ask.holds = true;
+		a->ask.tag = TAG;
 		break;
 	case 'f':
 		hf_act(acts, HF_ACT_ASK)->ask.tag = TAG;
@@ -153,11 +154,11 @@ static void by_tag(void **state)
 	arrive("find");
 	assert_int_equal(got.held, 1);
 	assert_int_equal(got.kept, 4);
-	hold_end(rig.w, hold_find(rig.w, &to));
+	hold_end(rig.w, hold_find(rig.w, &rig.rt, &to));
 	assert_null(hold_tagged(rig.w, &rig.rt, TAG));
 }
 
-/* A tag is of one service. Fails when hold_tagged does not compare it. */
+/* A tag is of one service. Fails when hold_tagged or hold_find does not compare it. */
 static void tags_of_others(void **state)
 {
 	struct service_rt other = rig.rt;
@@ -166,6 +167,8 @@ static void tags_of_others(void **state)
 	keep();
 	assert_non_null(hold_tagged(rig.w, &rig.rt, TAG));
 	assert_null(hold_tagged(rig.w, &other, TAG));
+	assert_ptr_equal(hold_find(rig.w, &rig.rt, &to), hold_tagged(rig.w, &rig.rt, TAG));
+	assert_null(hold_find(rig.w, &other, &to));
 	assert_null(hold_tagged(rig.w, &rig.rt, TAG + 1));
 }
 
@@ -210,7 +213,7 @@ static void by_letter(void **state)
 	assert_true(rig.w->box.rung);
 	RIG_UNTIL(got.letters == 1);
 	assert_false(letter_any(&rig.w->box));
-	hold_end(rig.w, hold_find(rig.w, &to));
+	hold_end(rig.w, hold_find(rig.w, &rig.rt, &to));
 	assert_true(letter_post(rig.w, &l, HF_LIT("pass")));
 	RIG_UNTIL(got.lost == 1);
 }
@@ -243,34 +246,40 @@ static void many_notes(void **state)
 	RIG_UNTIL(!letter_any(&rig.w->box));
 }
 
-/* A place is used again under another generation, and places grow without losing tags. Fails when grow does not link anew. */
+/* A name is its tag's, before and after its hold, and finds none that has ended; places grow without losing tags. Fails when a name counts places, or
+ * when grow does not link anew. */
 static void places(void **state)
 {
 	uint8_t s[HF_HOLD_STATE] = {0};
 	struct parcel p = {.w = rig.w, .service = &rig.service, .rt = &rig.rt};
-	struct hf_flow_name first = hold_next(rig.w, 1);
+	struct hf_flow_name first = hold_next(rig.w, 1, 1), again;
 	struct hold *x;
 
 	(void)state;
 	rig.conf.gateway.max_holds = 1000;
 	x = hold_keep(&p, 1000, s, HF_LIT("x"), 1);
 	hold_end(rig.w, x);
-	assert_null(hold_find(rig.w, &first));
+	assert_null(hold_find(rig.w, &rig.rt, &first));
+	again = hold_next(rig.w, 1, 1);
+	assert_true(again.slot == first.slot && again.generation == first.generation);
+	assert_int_not_equal(hold_next(rig.w, 1, (uint64_t)1 << 32).generation, 0);
+	assert_int_equal(hold_next(rig.w, 1, UINT64_MAX).slot, 0xffffff); /* as many bits as fronts write */
+	assert_int_equal(hold_next(rig.w, 1, 0).generation, 0);
 	for (uint64_t i = 1; i <= 1000; i++)
 		assert_non_null(hold_keep(&p, (uint32_t)(1000 + i * 7919 % 1000), s, HF_LIT("x"), i));
-	assert_int_equal(hold_next(rig.w, 1).generation, 0);
+	assert_int_equal(hold_next(rig.w, 1, 1).generation, 0);
 	for (uint64_t i = 1; i <= 1000; i++) {
 		struct hf_flow_name n;
 
 		x = hold_tagged(rig.w, &rig.rt, i);
 		assert_non_null(x);
 		n = hold_name(rig.w, x);
-		assert_ptr_equal(hold_find(rig.w, &n), x);
+		assert_ptr_equal(hold_find(rig.w, &rig.rt, &n), x);
 		if (i % 3 == 0)
 			hold_end(rig.w, x);
 	}
-	assert_int_not_equal(hold_next(rig.w, 1).generation, 0);
-	assert_int_equal(hold_next(rig.w, 17u << 20).generation, 0);
+	assert_int_not_equal(hold_next(rig.w, 1, 1).generation, 0);
+	assert_int_equal(hold_next(rig.w, 17u << 20, 1).generation, 0);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)

@@ -97,6 +97,24 @@ static void not_held(void **state)
 	assert_int_equal(h.ask.tag, 0);
 }
 
+/* A client that has not heard its 200 repeats when the hold has ended: the same octets once more, and nothing is held. Fails when what goes by a firm
+ * entry has no hold's name. */
+static void repeated_behind_its_end(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "200 OK"));
+	hk_wake(&h, 6200);
+	assert_false(h.on);
+	h.firm = true;
+	hk_feed(&h, 8500, ALICE, request("INVITE"));
+	assert_int_equal(h.n_sent, 1);
+	assert_string_equal(h.sent[0].text, first);
+	assert_false(h.on);
+	hk_feed(&h, 8600, PBX(1), hk_answer(&h, first, "200 OK"));
+	hk_told(&h, 0, "200 OK");
+}
+
 /* ---- silence ---- */
 
 /* INVITE and REGISTER go on to the next, and the entry with them; the last one is waited for. Fails without `again`, `avoid` or SIP_H_STAYS. */
@@ -597,7 +615,7 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(held_and_repeated), T(not_held), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
+		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing),
 		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
