@@ -34,12 +34,9 @@ void hf_watch_free(struct hf_watch *w);               /* NULL is fine */
 /* The same for a watch that is part of something else. False: no memory. */
 bool hf_watch_init(struct hf_watch *w, struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg) HF_MUST_USE;
 void hf_watch_fini(struct hf_watch *w);               /* one that was not made is fine */
-void hf_watch_change(struct hf_watch *w, unsigned what);
-static inline void hf_watch_set(struct hf_watch *w, unsigned what) /* 0: watch nothing */
-{
-	if (w->what != what)
-		hf_watch_change(w, what);
-}
+/* 0: watch nothing, which never fails. False: the system refuses; it watches nothing, and the next call tries anew. */
+bool hf_watch_change(struct hf_watch *w, unsigned what);
+static inline bool hf_watch_set(struct hf_watch *w, unsigned what) { return w->what == what || hf_watch_change(w, what); }
 
 struct hf_timer *hf_timer_new(struct hf_loop *l, hf_timer_fn *fn, void *arg) HF_MUST_USE;
 void hf_timer_set(struct hf_timer *t, uint64_t ms);   /* from now; a set timer is moved */

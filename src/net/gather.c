@@ -54,6 +54,13 @@ static void set_pause(struct listening *l, uint64_t ms)
 		g->pause_ms = tick_every(g, ms) ? ms : 0;
 }
 
+/* What cannot be watched again goes on being read once a pause: nobody else would ever read it. */
+static void leave(struct listening *l)
+{
+	if (hf_watch_set(l->watch, HF_READ))
+		set_pause(l, 0);
+}
+
 void gather_turn(struct listening *l, unsigned got, bool more)
 {
 	struct gather *g = &l->gather;
@@ -61,14 +68,15 @@ void gather_turn(struct listening *l, unsigned got, bool more)
 
 	g->seen += got;
 	if (ms >= WINDOW_MS) {
-		set_pause(l, pays(g, ms, pause_ms) ? pause_ms : 0);
+		if (pays(g, ms, pause_ms))
+			set_pause(l, pause_ms);
+		else
+			leave(l);
 		g->since_ms = l->w->now_ms;
 		g->seen = 0;
 	}
 	hf_watch_set(l->watch, g->pause_ms && !more ? 0 : HF_READ);
 }
-
-void gather_stop(struct listening *l) { set_pause(l, 0); }
 
 void gather_free(struct listening *l)
 {

@@ -279,7 +279,6 @@ void udp_free(struct udp *u);
 void udp_readable(void *listening, unsigned what);
 /* After the socket was read: decides whether it is read at once when more comes, or once a pause. more: it was not read empty. */
 void gather_turn(struct listening *l, unsigned got, bool more);
-void gather_stop(struct listening *l);
 void gather_free(struct listening *l);
 /* Puts a datagram into the batch that goes out from listener `at` of the service. from: source address on wildcard sockets, or NULL.
  * HF_EFULL: longer than a datagram. Sends that the system refuses are counted for the service. */

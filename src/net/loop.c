@@ -69,15 +69,14 @@ bool hf_watch_init(struct hf_watch *w, struct hf_loop *l, int fd, unsigned what,
 	return false;
 }
 
-void hf_watch_change(struct hf_watch *w, unsigned what)
+bool hf_watch_change(struct hf_watch *w, unsigned what)
 {
 	struct event *e = event_of(w);
 
 	event_del(e);
 	event_assign(e, event_get_base(e), event_get_fd(e), flags(what), ready, w);
-	w->what = what;
-	if (what)
-		event_add(e, NULL);
+	w->what = !what || event_add(e, NULL) == 0 ? what : 0;
+	return w->what == what;
 }
 
 void hf_watch_fini(struct hf_watch *w)

@@ -64,15 +64,13 @@ static void take_service(struct worker *w, const struct snap_service *s)
 
 		if (!l && listen_on(w, s->socks[i]))
 			l = w->open[w->n_open - 1];
-		if (!l) {
-			hf_log(HF_LOG_ERROR, "event=listen-failed service=%s worker=%u error=\"no memory\"", s->rt->name, w->index);
-			continue;
+		if (l) {
+			l->service = s->rt->id;
+			l->at = i;
+			l->seen = true;
 		}
-		l->service = s->rt->id;
-		l->at = i;
-		l->seen = true;
-		gather_stop(l);
-		hf_watch_set(l->watch, HF_READ);
+		if (!l || !hf_watch_set(l->watch, HF_READ))
+			hf_log(HF_LOG_ERROR, "event=listen-failed service=%s worker=%u error=\"no memory\"", s->rt->name, w->index);
 	}
 }
 

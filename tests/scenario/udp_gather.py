@@ -1,5 +1,5 @@
 """Datagrams at a high rate are read once a pause, not once an arrival: 6,000 requests at some six a millisecond cost the gateway's threads less than half as
-many sleeps, each request is still answered by its server, also while a reload takes over and ends the pauses; and slow ones are read at once again after that.
+many sleeps, each request is still answered by its server, also while a reload takes over in a pause; and slow ones are read at once again after that.
 Fails when gathering never begins (a sleep a message), when a socket that is not watched is not read again, or when it goes on for ever."""
 import socket, time
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -116,15 +117,20 @@ static void longer(void **state)
 	assert_true(l.gather.pause_ms);
 }
 
-/* A snapshot that is taken over ends it; what the socket then holds is seen by its watch. */
-static void stops(void **state)
+/* A socket that cannot be watched again (here: a file has its number, which no poll takes) goes on being read once a pause, until it can be: else nobody
+ * would read it any more. Fails when the pauses end before the watch has begun. */
+static void cannot_be_watched(void **state)
 {
+	int kept = dup(pair[0]), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
 	(void)state;
 	assert_true(turns(16, 5));
-	gather_stop(&l);
-	assert_false(l.gather.pause_ms);
-	gather_turn(&l, 1, false);
-	assert_false(l.gather.pause_ms);
+	assert_int_equal(dup2(file, pair[0]), pair[0]);
+	assert_true(turns(40, 0));
+	assert_int_equal(dup2(kept, pair[0]), pair[0]);
+	assert_false(turns(16, 0));
+	close(kept);
+	close(file);
 }
 
 int main(void)
@@ -133,7 +139,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(begins_and_ends, begin, end), cmocka_unit_test_setup_teardown(only_pauses_wake, begin, end),
 		cmocka_unit_test_setup_teardown(burst, begin, end),
 		cmocka_unit_test_setup_teardown(off, begin, end), cmocka_unit_test_setup_teardown(longer, begin, end),
-		cmocka_unit_test_setup_teardown(stops, begin, end),
+		cmocka_unit_test_setup_teardown(cannot_be_watched, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
