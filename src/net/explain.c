@@ -92,8 +92,6 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 	const struct snap_service *s = i < net->snap->n_services ? &net->snap->services[i] : NULL;
 	struct flow flow = {.rt = s ? s->rt : NULL};
 	struct parcel p = {.service = s, .rt = flow.rt, .story = out};
-	bool listed;
-	const struct snap_member *m;
 
 	if (!s || (transport != HF_TRANSPORTS && !(s->conf->front->transports & HF_TRANSPORT_BIT(transport))))
 		return false;
@@ -101,12 +99,11 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 	out->transport = transport == HF_TRANSPORTS ? out->listener->transport : transport;
 	if (!from->family)
 		out->from = nobody(out->listener->addr.family);
-	listed = out->listener->inside || snap_in(&s->conf->servers_from, &out->from);
-	m = snap_speaker(s->pool, &out->from, listed);
 	p.pool = s->pool->rt;
 	net_ctx(net, s, arena, hf_clock_ms(), &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .bytes = message, .listener = out->listener, .source = out->from,
-		.local = local_of(s, out->listener), .transport = out->transport, .member = m ? m->hash : 0, .from_servers = m || listed};
+		.local = local_of(s, out->listener), .transport = out->transport};
+	deliver_speaker(s, out->listener, &p.ev);
 	if (hf_transport_is_stream(out->transport)) {
 		p.flow = &flow;
 		p.ctx.flow = flow.state;
