@@ -20,3 +20,9 @@ def hop(at):
 
 def sessions(g):
     return {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
+
+
+def request(me, n, method="INVITE", kind="UDP", mark="fail"):
+    """an opening request, whose Call-ID is mark and number"""
+    return (f"{method} sip:service@lab.example SIP/2.0\r\nVia: SIP/2.0/{kind} {me};branch=z9hG4bK{mark}{n};rport\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=a{n}\r\n"
+            f"To: <sip:b@lab.example>\r\nCall-ID: {mark}{n}@lab.example\r\nCSeq: 1 {method}\r\nContact: <sip:a@{me}>\r\nContent-Length: 0\r\n\r\n").encode()

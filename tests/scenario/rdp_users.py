@@ -1,5 +1,8 @@
 """A user's session lives on one host: every spelling of the name, every reconnect, a drain, a busy farm and a reload lead there again. A host that
-is down loses a user only after on-down. Without the bond, or the folding of names, users are split."""
+is down loses a user only after on-down. Without the bond, or the folding of names, users are split; without on_down in enact() (src/net/snapshot.c)
+she is placed anew at once."""
+import time
+
 from scenario import FULL, check, equal, until
 
 TIMEOUT = 90
@@ -57,11 +60,13 @@ def run(s):
     equal(come("sole", cookie="none", at="127.0.0.77")["host"], come("sole", cookie="none", at="127.0.0.77")["host"], "the same source without a name")
 
     victim = next(h for h in hosts if h.label == home)
+    begin = time.monotonic()
     victim.ask("set mode=down")
     g.wait_state(home, "down")
     got = d.ask("connect user=alice wait=9")                 # within on-down she waits for her host, then is placed anew
     check(got["answer"] in ("confirm", "refused") and got["host"] != home, "alice, her host down:", got)
     until("alice is placed anew after on-down", lambda: d.ask("connect user=alice wait=9")["answer"] == "confirm", 15)
+    check(time.monotonic() - begin >= 2, "alice was placed anew within on-down")
     check(d.ask("check")["moved"] == 0, "live desktops were moved")
     victim.ask("set mode=up")
     g.wait_state(home, "up")

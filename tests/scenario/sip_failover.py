@@ -3,7 +3,7 @@ at two servers, and no session of a living server is lost. CANCEL and restarts i
 another one than the request's. Without holds each call for such a server fails."""
 import contextlib, os, socket, sys, time
 
-from _ends import endpoint, hop, sessions
+from _ends import endpoint, hop, request, sessions
 from scenario import FULL, PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -15,11 +15,6 @@ TRY = 0.5                                               # try-timeout here; two 
 
 def ini(s, name, servers, pool="probe = none", wait=TRY, **k):
     return s.ini_gateway(name) + s.ini_sip(servers, pool, service=f"failover = yes\ntry-timeout = {int(wait * 1000)}ms", **k)
-
-
-def request(me, n, method="INVITE", kind="UDP", mark="fail"):
-    return (f"{method} sip:service@lab.example SIP/2.0\r\nVia: SIP/2.0/{kind} {me};branch=z9hG4bK{mark}{n};rport\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=a{n}\r\n"
-            f"To: <sip:b@lab.example>\r\nCall-ID: {mark}{n}@lab.example\r\nCSeq: 1 {method}\r\nContact: <sip:a@{me}>\r\nContent-Length: 0\r\n\r\n").encode()
 
 
 def answer(data, code, tag="s"):

@@ -496,6 +496,9 @@ static void sessions_are_listed_moved_and_forgotten(void **state)
 	gate_refused(&g, "forget wave:bob", "pool farm remembers no session of 'wave:bob'");
 	gate_refused(&g, "move wave:bob h1", "pool farm remembers no session of 'wave:bob'");
 	gate_refused(&g, "move wave:alice h3", "no server 'h3'; nearest: h1, h2");
+	assert_true(gate_ask(&g, "off h1", &a));
+	gate_refused(&g, "move wave:alice h1", "server h1 is off: nothing can be moved there");
+	assert_true(gate_ask(&g, "on h1", &a));
 	gate_refused(&g, "sessions --pool x", "no pool 'x'; nearest: farm");
 	assert_true(gate_ask(&g, "forget wave:alice", &a));
 	gate_close(&g);
@@ -554,7 +557,7 @@ static void simulates_a_change(void **state)
 	gate_assert_raw(&a, "entries", "200");
 	gate_assert_raw(&a, "entries_moved", "0");
 	gate_assert_raw(&a, "slots_astray", "0");
-	gate_assert_raw(&a, "arrivals", "2000");
+	gate_assert_raw(&a, "arrivals", "2000"); /* a thousand a server; more where more are live, so that all are new in the end */
 	v = item(&a, "servers", 2);
 	assert_keys(&v, "name state weight slots_before slots_after sessions_before sessions_after ");
 	gate_assert_raw(&v, "name", "h3");
@@ -567,10 +570,16 @@ static void simulates_a_change(void **state)
 	v = item(&a, "servers", 0);
 	gate_assert_raw(&v, "slots_after", "0");
 	gate_assert_raw(&v, "state", "drain");
+	for (unsigned i = 200; i < 2001; i++) {
+		snprintf(key, sizeof key, "wave:%u", i);
+		open_session(&g, key, i % 2 ? "h1" : "h2", HF_LIFE_OPEN, HF_COUNTED | HF_BOND);
+	}
+	assert_true(gate_ask(&g, "simulate drain h1", &a));
+	gate_assert_raw(&a, "arrivals", "2001");
 	gate_refused(&g, "simulate add h1", "pool farm has a server h1 already");
 	gate_refused(&g, "simulate add h123456789012345678901234567890123456789012345678901234567890123", "a server's name has 1 to 63 octets");
 	gate_refused(&g, "simulate remove h9", "no server 'h9'; nearest: h1, h2");
-	for (unsigned i = 0; i < 200; i++) {
+	for (unsigned i = 0; i < 2001; i++) {
 		snprintf(key, sizeof key, "forget wave:%u", i);
 		assert_true(gate_ask(&g, key, &a));
 	}

@@ -590,6 +590,25 @@ static void test_token_host_down(void **state)
 	free(k);
 }
 
+/* A token's host was passed over because it drains: the bond that is learnt goes to the new one, whoever has it. Fails without `left` in ask_choice. */
+static void test_token_host_left(void **state)
+{
+	struct kit *k = kit_new();
+	uint64_t source = fp(k, "source", "192.0.2.51");
+
+	(void)state;
+	for (unsigned left = 0; left < 2; left++) {
+		ask_for(k, "192.0.2.51:1", TOKEN("673059850.15629.0000"));
+		k->chosen.left = left;
+		kit_choice(k, H2, HF_WHY_HOME);
+		assert_int_equal(learnt(k, source)->learn.server, H2);
+		assert_int_equal(learnt(k, source)->learn.move, left);
+		assert_int_equal(kit_counted(k, RDP_R_TOKEN_OUTSIDE), !left);
+		forget(k);
+	}
+	free(k);
+}
+
 /* A client that leaves while it is held is let go. */
 static void test_leaves_while_held(void **state)
 {
@@ -775,7 +794,7 @@ int main(void)
 		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),
 		cmocka_unit_test(test_dial_limit), cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_then_up), cmocka_unit_test(test_move),
-		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
+		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_token_host_left), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
 		cmocka_unit_test(test_hash_mode), cmocka_unit_test(test_linger_reloaded), cmocka_unit_test(test_probe), cmocka_unit_test(test_key_read), cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_front),
 	};
