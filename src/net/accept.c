@@ -48,6 +48,10 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason)
 		return HF_EINVAL;
 	buf_took(in, used);
 	f->proxied = false;
+	if (!layers_accept(f, s)) {
+		*reason = HF_R_NO_MEMORY;
+		return HF_ENOMEM;
+	}
 	*reason = HF_R_SOURCE_LIMIT;
 	return enter(f, s->conf) ? HF_OK : HF_EFULL;
 }
@@ -73,13 +77,14 @@ static unsigned begin(struct listening *l, const struct snap_service *s, int fd,
 	f->phase = PHASE_OPENING;
 	f->transport = s->infos[l->at].transport;
 	f->deadline = hf_timer_new(l->w->loop, conn_expired, f);
-	if (!f->deadline || !hf_watch_init(&f->side[HF_CLIENT].watch, l->w->loop, fd, HF_READ, conn_client_ready, f)) {
+	f->side[HF_CLIENT].fd = fd;
+	if (!f->deadline || !hf_watch_init(&f->side[HF_CLIENT].watch, l->w->loop, fd, HF_READ, conn_client_ready, f) || (!f->proxied && !layers_accept(f, s))) {
+		hf_watch_fini(&f->side[HF_CLIENT].watch);
 		hf_timer_free(f->deadline);
 		accept_leave(f);
 		flow_free(f);
 		return HF_R_NO_MEMORY;
 	}
-	f->side[HF_CLIENT].fd = fd;
 	if (s->rt->front->framed) {
 		sock_patience(fd);
 		stream_begin(f);

@@ -52,7 +52,7 @@ enum hf_err conn_drain(struct side *s)
 {
 	while (buf_len(&s->out)) {
 		struct hf_bytes rest = buf_view(&s->out);
-		ssize_t n = send(s->fd, rest.p, rest.n, MSG_NOSIGNAL);
+		ssize_t n = wire_write(s->wire, s->fd, rest.p, rest.n);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? HF_OK : HF_ECLOSED;
@@ -212,7 +212,7 @@ bool conn_gather(struct flow *f, struct side *s)
 
 	while (!s->eof && buf_len(&s->in) < max) {
 		size_t room = max - buf_len(&s->in), want = room < LETTER_MAX ? room : LETTER_MAX;
-		ssize_t n = recv(s->fd, f->w->reader, want, 0);
+		ssize_t n = wire_read(s->wire, s->fd, f->w->reader, want);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
@@ -371,6 +371,9 @@ static void close_side(struct flow *f, enum hf_side i)
 	pipe_return(f->w, s->pipe);
 	s->pipe = NULL;
 	hf_watch_fini(&s->watch);
+	wire_shut(s->wire);
+	wire_free(s->wire);
+	s->wire = NULL;
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
@@ -391,6 +394,7 @@ static void finish(struct flow *f)
 		conn_deadline(f, DRAIN_MS);
 	}
 	if (buf_len(&c->out) == 0 && !c->shut) {
+		wire_shut(c->wire);
 		shutdown(c->fd, SHUT_WR);
 		c->shut = true;
 	}

@@ -14,6 +14,7 @@
 #define NET_FLOW_H
 
 #include "inside.h"
+#include "wire.h"
 
 enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING, PHASE_LINKING, PHASE_MESSAGES };
 
@@ -37,6 +38,7 @@ struct side { /* what a relayed octet needs stands together */
 	uint8_t bulk;          /* RELAY: more comes from it than a copy is good for, until so many small reads (pump.c) */
 	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
 	uint64_t octets;       /* received from this side */
+	struct wire *wire;     /* what lies between its socket and its octets; NULL: nothing. Never on a side that is relayed */
 	struct hf_watch watch;
 };
 
@@ -149,6 +151,10 @@ void link_give_back(struct flow *f);
 /* Whole messages that wait in a link that is ending go to a new link to the same place. */
 void link_resend(struct flow *f);
 void link_forget(struct flow *f);
+
+/* layers.c: what lies between a connection's socket and its octets, by its transport. False: no memory, or its layer cannot be. */
+bool layers_accept(struct flow *f, const struct snap_service *s) HF_MUST_USE; /* what was read already goes through them first */
+bool layers_dial(struct flow *f, const struct snap_service *s) HF_MUST_USE;
 
 /* stuck.c */
 void stuck_free(struct flow *f);

@@ -58,7 +58,7 @@ static bool dial(struct flow *f, const struct snap_service *s)
 	if (!f->deadline || !hf_watch_init(&c->watch, f->w->loop, c->fd, HF_WRITE, conn_client_ready, f))
 		return false;
 	conn_deadline(f, s->pool->conf->dial_timeout);
-	return true;
+	return layers_dial(f, s);
 }
 
 static struct flow *make(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
@@ -135,11 +135,21 @@ void link_resend(struct flow *f)
 
 void link_ready(struct flow *f)
 {
-	struct worker *w = f->w;
-	const struct snap_service *s = snap_service(w->snap, f->service);
+	struct side *c = &f->side[HF_CLIENT];
+	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	enum hf_err e;
 
-	if (!s || sock_error(f->side[HF_CLIENT].fd) != 0) {
+	if (!s || sock_error(c->fd) != 0) {
 		link_failed(f, s ? HF_R_DIAL_FAILED : HF_R_SERVICE_REMOVED);
+		return;
+	}
+	e = c->wire ? wire_open(c->wire) : HF_OK;
+	if (e == HF_EFULL) {
+		hf_watch_set(&c->watch, c->wire->reads);
+		return;
+	}
+	if (e != HF_OK) {
+		link_failed(f, wire_reason(c->wire) ? wire_reason(c->wire) : HF_R_DIAL_FAILED);
 		return;
 	}
 	if (f->server)

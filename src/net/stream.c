@@ -75,16 +75,23 @@ enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, 
 	return HF_OK;
 }
 
+static bool may_read(const struct flow *f)
+{
+	const struct side *s = &f->side[HF_CLIENT];
+
+	return !s->eof && !f->stream->blocked && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
+}
+
 static void watch(struct flow *f)
 {
 	struct side *s = &f->side[HF_CLIENT];
-	bool read = !s->eof && !f->stream->blocked && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
 
 	if (f->phase == PHASE_MESSAGES)
-		hf_watch_set(&s->watch, (read ? HF_READ : 0u) | (buf_len(&s->out) ? HF_WRITE : 0u));
+		hf_watch_set(&s->watch, wire_wants(s->wire, may_read(f), buf_len(&s->out) > 0));
 }
 
 static void parcels(struct flow *f);
+static void take_in(struct flow *f);
 
 /* Those that waited for f go on; a flow that is gone lets go too. */
 static void unblock(struct worker *w, struct flow *f)
@@ -118,12 +125,19 @@ static void end_link(struct flow *f)
 	conn_close(f, f->end);
 }
 
+static unsigned failure(const struct flow *f)
+{
+	unsigned r = wire_reason(f->side[HF_CLIENT].wire);
+
+	return r ? r : f->stream->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
+}
+
 static void drain(struct flow *f)
 {
 	struct buf *out = &f->side[HF_CLIENT].out;
 
 	if (conn_drain(&f->side[HF_CLIENT]) != HF_OK)
-		f->end = f->stream->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
+		f->end = (uint16_t)failure(f);
 	f->stream->cut = buf_len(out) && (f->stream->cut || out->b->at); /* the rest may begin inside a message */
 	f->stream->again = f->stream->again && buf_len(out);
 }
@@ -136,6 +150,8 @@ static void clean(struct flow *f)
 		f->stream->resume = false;
 		parcels(f);
 	}
+	while (wire_again(s->wire) && may_read(f) && !f->end)
+		take_in(f);
 	if (f->phase == PHASE_MESSAGES && !f->end)
 		drain(f);
 	if (buf_len(&s->out) < LOW)
@@ -303,7 +319,7 @@ static bool gather(struct flow *f)
 	HF_BUG_ON(max > LETTER_MAX);
 	if (have)
 		return conn_gather(f, s);
-	n = recv(s->fd, w->reader, max, 0);
+	n = wire_read(s->wire, s->fd, w->reader, max);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	s->eof = n == 0;
@@ -329,24 +345,28 @@ static bool settle(struct flow *f)
 	return true;
 }
 
+static void take_in(struct flow *f)
+{
+	struct side *s = &f->side[HF_CLIENT];
+
+	if (!gather(f))
+		stream_end_later(f, failure(f));
+	else if (s->eof && !buf_len(&s->in) && (f->stream->link || !f->told))
+		stream_end_later(f, HF_R_DONE);
+	else
+		parcels(f);
+	if (!settle(f))
+		stream_end_later(f, HF_R_NO_MEMORY);
+}
+
+/* A layer may read when the socket takes octets, and write when octets have come. */
 void stream_ready(struct flow *f, unsigned what)
 {
 	struct worker *w = f->w;
-	struct side *s = &f->side[HF_CLIENT];
 
-	if (what & HF_WRITE)
-		soil(f);
-	if (what & HF_READ) {
-		if (!gather(f))
-			stream_end_later(f, f->stream->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
-		else if (s->eof && !buf_len(&s->in) && (f->stream->link || !f->told))
-			stream_end_later(f, HF_R_DONE);
-		else
-			parcels(f);
-		if (!settle(f))
-			stream_end_later(f, HF_R_NO_MEMORY);
-		soil(f);
-	}
+	if (f->side[HF_CLIENT].wire ? may_read(f) : what & HF_READ)
+		take_in(f);
+	soil(f);
 	worker_flush(w);
 }
 
