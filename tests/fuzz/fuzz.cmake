@@ -16,6 +16,7 @@ set(hf_fuzz_targets
   "rdp_token hf_rdp hf_base"
   "rdp_step  hf_rdp hf_base"
   "proxy     hf_net hf_base"
+  "ws        hf_net hf_base"
   "state_file hf_store hf_base"
   "state_restore hf_net hf_engine hf_base"
 )
