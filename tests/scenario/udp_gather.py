@@ -6,6 +6,7 @@ import socket, time
 from scenario import check, equal, until
 
 N = 6000
+BEHIND = 120                                               # requests without an answer, from which on a gateway that is slow is waited for
 
 
 def request(port, n):
@@ -59,6 +60,7 @@ class Line:
 
 def rate(line, n, burst, each=lambda k: None):
     for k in range(n // burst):
+        until("fewer are waiting", lambda: line.turn() or line.asked - line.got < BEHIND, 10, 0.001)
         line.ask(burst)
         end = time.monotonic() + 0.002
         while time.monotonic() < end:
