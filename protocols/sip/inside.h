@@ -70,6 +70,8 @@ enum { SIP_TENANT_SERVICE, SIP_TENANT_DOMAIN };
 #define SIP_CODES_MAX 16
 struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX]; };
 
+enum { SIP_PROBE_METHOD_MAX = 32, SIP_PROBE_FROM_MAX = 128 };
+
 enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
 
 struct sip_conf {
@@ -82,15 +84,22 @@ struct sip_conf {
 	uint64_t options;
 	struct hf_bytes own_names;             /* host names, blanks between */
 	struct sip_codes probe_codes;
+	struct hf_bytes probe_method, probe_from; /* from: a user, or a URI with a colon */
 	uint64_t max_message, max_headers, max_header, max_call_id, max_params;
 	struct sip_limits limits;              /* derived from these */
 };
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 19 };
+enum { SIP_N_OPTIONS = 21 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
+
+/* ---- values.c ---- */
+
+enum hf_err sip_codes_read(struct hf_bytes text, void *field, struct hf_writer *why);
+enum hf_err sip_probe_method_read(struct hf_bytes text, void *field, struct hf_writer *why);
+enum hf_err sip_probe_from_read(struct hf_bytes text, void *field, struct hf_writer *why);
 bool sip_codes_have(const struct sip_codes *c, unsigned status);
 
 /* ---- a parcel ---- */

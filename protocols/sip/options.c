@@ -1,4 +1,4 @@
-/* The SIP front's options: one row each, and the readers of what is no plain value. Called by the configuration, once a service. */
+/* The SIP front's options: one row each, and what must hold between them. values.c and chain.c read what is no plain value. Called by the configuration, once a service. */
 #include "inside.h"
 
 /* Limits. A message: the longest datagram there is. Headers: trunks and IMS cores send 60 to 80; 256 leaves room and keeps the work of
@@ -8,8 +8,6 @@
 #define LIVE .sections = HF_IN_SERVICE, .reload = HF_RELOAD_LIVE
 
 static const char *const options_words[] = {"forward", "answer", NULL}, *const tenant_words[] = {"service", "domain", NULL};
-
-static enum hf_err read_codes(struct hf_bytes text, void *field, struct hf_writer *why);
 
 const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	{"key", HF_OPT_CUSTOM, LIVE, AT(key), .dflt = "call-id", .read = sip_keys_read,
@@ -30,7 +28,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "So long a server may say nothing to a held INVITE or REGISTER; 100 Trying is enough."},
 	{"max-attempts", HF_OPT_UINT, LIVE, AT(max_attempts), .min = 1, .max = 4, .unit = "servers", .dflt = "3",
 	 .help = "So many servers are asked for one held request."},
-	{"failover-codes", HF_OPT_CUSTOM, LIVE, AT(failover_codes), .dflt = "503", .read = read_codes,
+	{"failover-codes", HF_OPT_CUSTOM, LIVE, AT(failover_codes), .dflt = "503", .read = sip_codes_read,
 	 .help = "Answers that send a held request to the next server, from 400 up; the last 503 goes to the client as 500 (RFC 3261 16.7)."},
 	{"early-expiry", HF_OPT_TIME, LIVE, AT(early_expiry), .min = 32000, .max = 3600000, .unit = "s", .dflt = "200s",
 	 .help = "How long a call that is not answered yet keeps its place (a proxy waits over 3 minutes, RFC 3261 16.6)."},
@@ -50,8 +48,12 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "The longest Call-ID."},
 	{"max-params", HF_OPT_UINT, LIVE, AT(max_params), .min = 8, .max = 4096, .unit = "parameters", .dflt = "64",
 	 .help = "Parameters of one value."},
-	{"probe-codes", HF_OPT_CUSTOM, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_codes), .dflt = "200-407 409-499", .read = read_codes,
+	{"probe-codes", HF_OPT_CUSTOM, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_codes), .dflt = "200-407 409-499", .read = sip_codes_read,
 	 .help = "Answers to a probe that mean a server is well; 503 means busy, all others that it is not (408 comes from a proxy between)."},
+	{"probe-method", HF_OPT_CUSTOM, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_method), .unit = "METHOD", .dflt = "OPTIONS", .read = sip_probe_method_read,
+	 .help = "What a probe is, for servers that do not answer OPTIONS."},
+	{"probe-from", HF_OPT_CUSTOM, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, AT(probe_from), .unit = "USER | sip:USER@HOST", .dflt = "holdfast", .read = sip_probe_from_read,
+	 .help = "Whom a probe says it is from, for servers that ask who is asking; a user alone stands before the gateway's own address."},
 };
 
 /* Keys that many share: in front they decide alone. */
@@ -60,14 +62,6 @@ static const struct { enum sip_key_kind kind; const char *text; } herds[] = {
 	{SIP_KEY_SOURCE_DESTINATION, "key = source-destination: all phones behind one address share one server"},
 	{SIP_KEY_DESTINATION, "key = destination: all that comes to one address of this gateway shares one server"},
 };
-
-bool sip_codes_have(const struct sip_codes *c, unsigned status)
-{
-	for (unsigned i = 0; i < c->n; i++)
-		if (status >= c->range[i].lo && status <= c->range[i].hi)
-			return true;
-	return false;
-}
 
 enum hf_err sip_options_check(void *conf, const struct hf_says *says)
 {
@@ -86,54 +80,5 @@ enum hf_err sip_options_check(void *conf, const struct hf_says *says)
 	for (unsigned i = 0; i + 1 < c->key.n; i++)
 		if (c->key.key[i].kind == SIP_KEY_CALL_ID)
 			says->say(says->arg, false, "key", "every message has a call-id: what stands behind it in key is never used");
-	return HF_OK;
-}
-
-/* ---- lists ---- */
-
-static bool word_of(struct hf_bytes *list, struct hf_bytes *word)
-{
-	*list = hf_bytes_trim(*list);
-	*word = hf_bytes_sub(*list, 0, hf_bytes_find(*list, ' '));
-	*list = hf_bytes_sub(*list, word->n, list->n);
-	return word->n > 0;
-}
-
-static enum hf_err refuse(struct hf_writer *why, struct hf_bytes word, const char *want)
-{
-	hf_w_printf(why, "\"%.*s\" is no %s", (int)(word.n < 64 ? word.n : 64), (const char *)word.p, want);
-	return HF_EINVAL;
-}
-
-static bool read_range(struct hf_bytes word, uint16_t *lo, uint16_t *hi)
-{
-	size_t dash = hf_bytes_find(word, '-');
-	uint64_t a, b;
-
-	if (hf_read_uint(hf_bytes_sub(word, 0, dash), 699, &a) != HF_OK)
-		return false;
-	b = a;
-	if (dash < word.n && hf_read_uint(hf_bytes_sub(word, dash + 1, word.n), 699, &b) != HF_OK)
-		return false;
-	*lo = (uint16_t)a;
-	*hi = (uint16_t)b;
-	return a >= 200 && a <= b;
-}
-
-static enum hf_err read_codes(struct hf_bytes text, void *field, struct hf_writer *why)
-{
-	struct sip_codes c = {0};
-	struct hf_bytes word;
-
-	while (word_of(&text, &word)) {
-		if (c.n == SIP_CODES_MAX)
-			return refuse(why, word, "range that still fits: at most 16 are taken");
-		if (!read_range(word, &c.range[c.n].lo, &c.range[c.n].hi))
-			return refuse(why, word, "status code or range such as 200-299");
-		c.n++;
-	}
-	if (!c.n)
-		return refuse(why, text, "list of status codes");
-	*(struct sip_codes *)field = c;
 	return HF_OK;
 }

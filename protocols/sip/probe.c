@@ -1,4 +1,4 @@
-/* Probes: an OPTIONS of our own, and what its answer says of a server. An answer is known by our branch alone, never by the
+/* Probes: a request of our own, OPTIONS as a rule, and what its answer says of a server. An answer is known by our branch alone, never by the
  * address that it comes from. Called by the control thread. */
 #include "inside.h"
 
@@ -38,21 +38,42 @@ static const char *field(char buf[FIELD], const char *before, const struct hf_ad
 	return buf;
 }
 
+/* Who asks: a user at our own address, or who the operator says. The tag is `call`. */
+static const char *from_of(const struct sip_conf *conf, char buf[FIELD], const struct hf_probe *p, const char *call)
+{
+	struct hf_writer w = hf_writer_on(buf, FIELD - 1);
+	bool uri = hf_bytes_find(conf->probe_from, ':') < conf->probe_from.n;
+
+	hf_w_str(&w, uri ? "<" : "<sip:");
+	hf_w_bytes(&w, conf->probe_from);
+	if (!uri) {
+		hf_w_str(&w, "@");
+		hf_w_addr(&w, &p->local);
+	}
+	hf_w_printf(&w, ">;tag=%s", call);
+	HF_BUG_ON(w.full);
+	buf[w.n] = 0;
+	return buf;
+}
+
 bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w)
 {
-	char branch[NAME], call[NAME], after_via[FIELD], after_from[FIELD], uri[FIELD], via[FIELD], from[FIELD], to[FIELD];
-	struct osip_door_request r = {.method = "OPTIONS", .call_id = call, .cseq = "1 OPTIONS"};
-	struct hf_writer v = hf_writer_on(after_via, FIELD - 1), f = hf_writer_on(after_from, FIELD - 1);
+	const struct sip_conf *conf = ctx->conf;
+	char branch[NAME], call[NAME], after_via[FIELD], uri[FIELD], via[FIELD], from[FIELD], to[FIELD], method[SIP_PROBE_METHOD_MAX + 1], cseq[FIELD];
+	struct osip_door_request r = {.method = method, .call_id = call, .cseq = cseq};
+	struct hf_writer v = hf_writer_on(after_via, FIELD - 1), m = hf_writer_on(method, sizeof method - 1), c = hf_writer_on(cseq, FIELD - 1);
 
 	secret_of(ctx, p, "probe:", branch);
 	secret_of(ctx, p, "probe-call:", call);
 	hf_w_printf(&v, ";branch=%s%s;rport", SIP_MAGIC, branch);
 	after_via[v.n] = 0;
-	hf_w_printf(&f, ">;tag=%s", call);
-	after_from[f.n] = 0;
+	hf_w_bytes(&m, conf->probe_method);
+	method[m.n] = 0;
+	hf_w_printf(&c, "1 %s", method);
+	cseq[c.n] = 0;
 	r.uri = field(uri, "sip:", &p->addr, "");
 	r.via = field(via, hf_transport_is_stream(p->transport) ? "SIP/2.0/TCP " : "SIP/2.0/UDP ", &p->local, after_via);
-	r.from = field(from, "<sip:holdfast@", &p->local, after_from);
+	r.from = from_of(conf, from, p, call);
 	r.to = field(to, "<sip:", &p->addr, ">");
 	return osip_door_compose(&r, w);
 }

@@ -115,6 +115,8 @@ static inline void kit_init(struct kit *k)
 				    .own_names = HF_LIT("gw.example.com"), .max_message = 65535, .max_headers = 256, .max_header = 16384, .max_call_id = 4096, .max_params = 64};
 	kit_custom(k, "key", "call-id");
 	kit_custom(k, "probe-codes", "200-407 409-499");
+	kit_custom(k, "probe-method", "OPTIONS");
+	kit_custom(k, "probe-from", "holdfast");
 	assert_int_equal(hf_sip_front.check(&k->conf, &says), HF_OK);
 	k->ctx = (struct hf_ctx){.site = &k->site, .conf = &k->conf, .pool = HF_LIT("pbx"), .listeners = k->listeners, .own = k->own, .arena = &k->arena};
 	kit_listener(k, 0, "udp://192.0.2.1:5060", false);

@@ -34,6 +34,28 @@ static void the_request(void **state)
 	assert_true(m.from_tag.p && !m.to_tag.p && m.n_vias == 1 && m.has_content_length);
 }
 
+/* Another method from another user. Fails when the CSeq keeps its method, or From our own name. */
+static void what_it_says(void **state)
+{
+	static const struct { const char *from, *want; } rows[] = {
+		{"monitor", "<sip:monitor@192.0.2.1:40000>;tag="}, {"sip:ping@example.com", "<sip:ping@example.com>;tag="},
+		{"sip:192.0.2.9:5070;transport=udp", "<sip:192.0.2.9:5070;transport=udp>;tag="}};
+
+	(void)state;
+	kit_custom(&k, "probe-method", "INFO");
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct hf_writer w = hf_writer_on(sent, sizeof sent - 1);
+		struct sip_msg m;
+
+		kit_custom(&k, "probe-from", rows[i].from);
+		assert_true(hf_sip_front.probe_write(&k.ctx, &probe, &w));
+		sent[w.n] = 0;
+		assert_int_equal(sip_scan(hf_bytes_str(sent), false, &k.conf.limits, &k.arena, &m), SIP_GOOD);
+		assert_int_equal(m.method_id, SIP_INFO);
+		assert_true(hf_bytes_starts(m.from, hf_bytes_str(rows[i].want)));
+	}
+}
+
 static enum hf_probe_result answer(const char *status, const char *extra, uint32_t *busy_ms)
 {
 	char text[2048];
@@ -159,12 +181,35 @@ static void option_texts(void **state)
 	assert_int_equal(reads("probe-codes", "299-200", said), HF_EINVAL);
 	assert_int_equal(reads("probe-codes", "2xx", said), HF_EINVAL);
 	assert_int_equal(reads("probe-codes", "", said), HF_EINVAL);
+	assert_int_equal(reads("probe-codes", "1 2 3", said), HF_EINVAL);
+	assert_string_equal(said, "\"1\" is no status code or range such as 200-299");
+}
+
+/* What would begin a call, or break a header, is no probe. Fails when a reader takes all it is given. */
+static void probe_texts(void **state)
+{
+	static const struct { const char *option, *text; bool good; } rows[] = {
+		{"probe-method", "OPTIONS", true}, {"probe-method", "X-PING", true}, {"probe-method", "INVITE", false}, {"probe-method", "ACK", false},
+		{"probe-method", "CANCEL", false}, {"probe-method", "options", false}, {"probe-method", "A B", false}, {"probe-method", "", false},
+		{"probe-method", "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG", false}, {"probe-from", "sip:a@example.com", true}, {"probe-from", "a.b+c", true},
+		{"probe-from", "sip:[2001:db8::1]:5060", true}, {"probe-from", "a b", false}, {"probe-from", "a>b", false}, {"probe-from", "sip:a@example.com?x=y", false},
+		{"probe-from", "tel:112", false}, {"probe-from", "a@b", false}, {"probe-from", "sip:", false}, {"probe-from", "\"a\"", false}, {"probe-from", "", false}};
+	char said[256], line[300] = "sip:a@";
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+		if ((reads(rows[i].option, rows[i].text, said) == HF_OK) != rows[i].good)
+			fail_msg("%s = %s: %s", rows[i].option, rows[i].text, said);
+	memset(line + 6, 'b', 123);
+	assert_int_equal(reads("probe-from", line, said), HF_EINVAL);
+	line[128] = 0;
+	assert_int_equal(reads("probe-from", line, said), HF_OK);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(the_request), T(the_answers), T(only_our_branch), T(cut_and_changed_answers), T(over_a_stream), T(option_texts)};
+	const struct CMUnitTest tests[] = {T(the_request), T(the_answers), T(only_our_branch), T(cut_and_changed_answers), T(over_a_stream), T(what_it_says), T(option_texts), T(probe_texts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
