@@ -201,9 +201,9 @@ struct hf_act {
 		size_t need;
 		struct hf_ask ask;
 		struct hf_send send;
-		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. shed: the octets of this one are let go */
+		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. shed: the octets of this one are let go; spare: where room is short */
 			uint32_t ms;
-			bool shed;
+			bool shed, spare;
 			struct hf_bytes keep;
 			uint64_t tag;    /* by which ASK finds it; 0: none */
 			uint8_t state[HF_HOLD_STATE];

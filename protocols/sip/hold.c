@@ -17,12 +17,15 @@ struct hf_act *sip_held_keep(struct sip_step *s, const struct sip_hold *h, uint3
 }
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static uint32_t until(const struct sip_step *s, uint32_t then) { return (int32_t)sip_ms_since(s, then) < 0 ? (uint32_t)-sip_ms_since(s, then) : 0; }
 
 /* When an open one has to be looked at again. */
 uint32_t sip_held_next_ms(const struct sip_step *s, const struct sip_hold *h)
 {
 	uint32_t ms = sip_ms_left(s, h->born, SIP_LIMIT_MS);
 
+	if (sip_held_rang(h, sip_held_current(h)) && h->flags & SIP_H_CANCELLED && s->held && s->held->bytes.n)
+		return least(sip_ms_left(s, h->tried, SIP_CANCEL_MS), until(s, h->again));
 	if (sip_held_rang(h, sip_held_current(h)))
 		return h->flags & SIP_H_INVITE ? (uint32_t)s->conf->early_expiry : ms;
 	if ((h->flags & (SIP_H_TRIES | SIP_H_STAYS)) == SIP_H_TRIES)
@@ -30,7 +33,7 @@ uint32_t sip_held_next_ms(const struct sip_step *s, const struct sip_hold *h)
 	if ((h->flags & (SIP_H_STREAM | SIP_H_INVITE | SIP_H_TRYING)) == (SIP_H_STREAM | SIP_H_INVITE))
 		ms = least(ms, sip_ms_left(s, h->born, SIP_SAY_100_MS));
 	if (sip_held_repeats(h))
-		ms = least(ms, (int32_t)sip_ms_since(s, h->again) < 0 ? (uint32_t)-sip_ms_since(s, h->again) : 0);
+		ms = least(ms, until(s, h->again));
 	return ms;
 }
 
@@ -252,9 +255,10 @@ void sip_hold_choice(struct sip_step *s, struct sip_hold *h, const struct hf_cho
 	} else if (t->what == SIP_TURN_CANCEL) {
 		int loser = sip_held_loser(&now);
 
-		sip_send_cancel(&t->request, c);
+		if (!t->again || !hf_transport_is_stream(c->transport))
+			sip_send_cancel(&t->request, c);
 		if (loser >= 0)
-			sip_held_keep(s, &now, SIP_LIMIT_MS);
+			sip_held_keep(s, &now, now.done ? SIP_LIMIT_MS : sip_held_next_ms(s, &now));
 		sip_held_take_back(s, &now, loser);
 	} else if (!sip_send_to(t->what == SIP_TURN_REPEAT ? &t->request : s, c)) {
 		sip_drop(s, HF_R_NO_MEMORY);

@@ -26,7 +26,7 @@ struct sip_hold {
 	uint8_t n;                      /* attempts; the last one is the current */
 	uint8_t seen;                   /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
 	uint8_t flags, done;
-	uint32_t born, tried, again;    /* when it came, when the current attempt began, when that is repeated: ms, the low 32 bits */
+	uint32_t born, tried, again;    /* when it came, when the current attempt began (or CANCEL followed it), when that is repeated: ms, the low 32 bits */
 };
 _Static_assert(sizeof(struct sip_hold) == HF_HOLD_STATE, "hold");
 
@@ -34,6 +34,7 @@ _Static_assert(sizeof(struct sip_hold) == HF_HOLD_STATE, "hold");
 struct sip_turn {
 	enum { SIP_TURN_ON, SIP_TURN_REPEAT, SIP_TURN_NEXT, SIP_TURN_CANCEL } what;
 	uint32_t server;         /* ON, REPEAT, CANCEL: it alone */
+	bool again;              /* CANCEL: it has had one */
 	struct sip_step request; /* NEXT, REPEAT, CANCEL: what is held, read again */
 	bool has_answer;         /* NEXT: s->p is an answer that would have been the last */
 	struct sip_hf hf;        /* its */
@@ -44,6 +45,7 @@ enum {
 	SIP_SAY_100_MS = 200,      /* RFC 3261 17.2.1 */
 	SIP_T1_MS = 500, SIP_T2_MS = 4000, /* RFC 3261 17.1.1.1 */
 	SIP_T4_MS = 5000,          /* so long a message may be under way: what comes later is no copy of the request */
+	SIP_CANCEL_MS = 16 * SIP_T1_MS, /* a server that rang may be silent to CANCEL for so long: four of them are lost, or it is dead. The client waits four times as long (9.1) */
 	SIP_LIMIT_MS = 32000,      /* Timers B and F: the client waits no longer, and answers are repeated so long */
 };
 

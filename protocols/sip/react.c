@@ -23,6 +23,10 @@ static void cancel(struct sip_step *s, struct sip_hold *h)
 	s->p->answered = false; /* it may go down as well */
 	if (h->done)
 		return;
+	if (!(h->flags & SIP_H_CANCELLED)) {
+		h->tried = (uint32_t)s->ctx->now_ms;
+		h->again = h->tried + SIP_T1_MS;
+	}
 	h->flags |= SIP_H_CANCELLED;
 	if (sip_held_rang(h, sip_held_current(h)) && !sip_held_over(h, sip_held_current(h))) {
 		sip_held_keep(s, h, sip_held_next_ms(s, h));
@@ -73,7 +77,7 @@ static void on_provisional(struct sip_step *s, struct sip_hold *h, unsigned i, u
 	}
 	if (status > 100)
 		h->flags |= SIP_H_STAYS;
-	sip_held_keep(s, h, sip_held_next_ms(s, h))->hold.shed = status > 100 && sip_held_all_over(h, i);
+	sip_held_keep(s, h, sip_held_next_ms(s, h))->hold.spare = status > 100 && sip_held_all_over(h, i); /* only CANCEL could still want them */
 }
 
 /* 2xx: it has been relayed, and its entry is firm. */
@@ -205,6 +209,26 @@ static void say_trying(struct sip_step *s, struct sip_hold *h, struct sip_step *
 	sip_held_go_on(s, h);
 }
 
+/* The server rang and has had CANCEL, which may have been lost: we answered the client's, so we repeat it. When nothing comes at all the client has
+ * its 487 from here. */
+static void still_rings(struct sip_step *s, struct sip_hold *h, struct sip_turn *t)
+{
+	uint32_t server = h->server[sip_held_current(h)];
+
+	if (sip_ms_since(s, h->tried) >= SIP_CANCEL_MS) {
+		sip_held_evidence(s, server);
+		sip_held_end_entry(s, h, &t->request);
+		sip_held_answer(h, &t->request, SIP_DONE_CANCEL);
+		sip_held_keep(s, h, SIP_LIMIT_MS);
+		return;
+	}
+	h->again += (h->again - h->tried) + SIP_T1_MS;
+	t->what = SIP_TURN_CANCEL;
+	t->again = true;
+	sip_held_keep(s, h, sip_held_next_ms(s, h));
+	sip_held_ask(s, t->request.p, t, server);
+}
+
 static void repeat(struct sip_step *s, struct sip_hold *h, struct sip_turn *t)
 {
 	uint32_t gap = (h->again - h->tried) + SIP_T1_MS; /* 0.5, 1.5, 3.5 s and so on after the first */
@@ -243,7 +267,8 @@ void sip_hold_wake(struct sip_step *s, struct sip_hold *state)
 			sip_held_keep(s, &h, SIP_LIMIT_MS);
 		}
 	} else if (sip_held_rang(&h, sip_held_current(&h))) {
-		return;
+		if (h.flags & SIP_H_CANCELLED)
+			still_rings(s, &h, t);
 	} else if (waits && (h.flags & (SIP_H_TRIES | SIP_H_STAYS)) == SIP_H_TRIES && sip_ms_since(s, h.tried) >= s->conf->try_timeout) {
 		silent(s, &h, t);
 	} else if ((h.flags & (SIP_H_STREAM | SIP_H_INVITE | SIP_H_TRYING)) == (SIP_H_STREAM | SIP_H_INVITE) && sip_ms_since(s, h.born) >= SIP_SAY_100_MS) {

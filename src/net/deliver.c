@@ -48,6 +48,7 @@ static void hold(struct parcel *p, const struct hf_act *act)
 	} else if (p->hold) {
 		hold_again(p->w, p->hold, act->hold.ms, act->hold.state);
 		p->sheds |= act->hold.shed;
+		p->spares |= act->hold.spare;
 	} else {
 		p->hold = hold_keep(p, act->hold.ms, act->hold.state, act->hold.keep.p ? act->hold.keep : p->ev.bytes, act->hold.tag);
 		if (!p->hold)
@@ -68,6 +69,8 @@ static void settle(struct parcel *p)
 		hold_end(p->w, p->hold);
 	else if (p->sheds && p->hold)
 		hold_shed(p->w, p->hold);
+	else if (p->spares && p->hold)
+		hold_spare(p->w, p->hold);
 }
 
 /* On to a hold: here the step goes on at once. */

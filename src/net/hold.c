@@ -296,6 +296,12 @@ void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t sta
 
 void hold_shed(struct worker *w, struct hold *x) { let_go(w->holds, x); }
 
+void hold_spare(struct worker *w, struct hold *x)
+{
+	if (w->holds->octets > OCTETS_MAX / 2)
+		let_go(w->holds, x);
+}
+
 void hold_end(struct worker *w, struct hold *x)
 {
 	struct holds *h = w->holds;

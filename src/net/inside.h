@@ -304,7 +304,7 @@ struct parcel {
 	struct hf_chosen chosen;
 	enum hf_event_kind next;      /* what the step's last act calls for; BYTES: nothing */
 	bool holds;                   /* ASK with `holds` */
-	bool frees, sheds;            /* when all steps are done, its hold ends / lets go of its octets */
+	bool frees, sheds, spares;    /* when all steps are done, its hold ends / lets go of its octets / does so where room is short */
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
@@ -361,6 +361,7 @@ struct hf_flow_name hold_next(struct worker *w, size_t n, uint64_t tag);
 struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag) HF_MUST_USE;
 void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE]);
 void hold_shed(struct worker *w, struct hold *x); /* its octets go, it stays */
+void hold_spare(struct worker *w, struct hold *x); /* ... if half of the room is in use: what must be kept has the other half */
 void hold_end(struct worker *w, struct hold *x);
 struct hold *hold_find(struct worker *w, const struct service_rt *rt, const struct hf_flow_name *name);
 struct hold *hold_tagged(struct worker *w, const struct service_rt *rt, uint64_t tag);

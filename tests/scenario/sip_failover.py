@@ -144,6 +144,29 @@ def cancelled(s):
         g.stop()
 
 
+def dead_behind_cancel(s):
+    """A server that rang dies before CANCEL: it is told again, and the caller has its 487 in 8 s, not in 32."""
+    (a, at_a), (c, me) = endpoint(), endpoint()
+    with a, c:
+        g = s.gateway(ini(s, "dead", [f"dead1 {at_a}"]), name="dead")
+        c.sendto(request(me, 1, mark="dead"), hop(g.at()))
+        invite, source = a.recvfrom(65535)
+        a.sendto(answer(invite, 180), source)
+        equal(Message(c.recv(65535)).code, 180, "ringing")
+        c.sendto(request(me, 1, "CANCEL", mark="dead"), hop(g.at()))
+        begin = time.monotonic()
+        heard = Message(c.recv(65535))
+        equal((heard.code, heard.method), (200, "CANCEL"), "the answer to CANCEL")
+        c.settimeout(9 * SLOW)
+        heard = Message(c.recv(65535))
+        equal((heard.code, heard.method), (487, "INVITE"), "the answer to the call")
+        check(7.5 < time.monotonic() - begin < 8.5 * SLOW, f"487 came {time.monotonic() - begin:.1f} s behind CANCEL")
+        a.settimeout(0.2)
+        equal([Message(a.recv(65535)).method for _ in range(5)], ["CANCEL"] * 5, "what the server was told")
+        equal(sum(sessions(g).values()), 0, "sessions")
+        g.stop()
+
+
 def late(s):
     """Two servers; the first answers only when the second has been asked. Its call is up, and what is asked within it without Route comes to it."""
     (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
@@ -259,5 +282,5 @@ def a_server_dies(s):
 
 
 def run(s):
-    for case in (refusing, silent, once, cancelled, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
+    for case in (refusing, silent, once, cancelled, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
         case(s)

@@ -102,6 +102,28 @@ static void octets_bound(void **state)
 	assert_int_equal(n, (16u << 20) / sizeof big);
 }
 
+/* Octets that may go stay while half of the room is free, and go above it: what must be kept has the other half. Fails without the comparison. */
+static void spare_octets(void **state)
+{
+	static uint8_t big[1 << 20];
+	struct hf_bytes octets = hf_bytes_of(big, sizeof big);
+	struct hf_event came;
+	struct hold *last = NULL;
+
+	(void)state;
+	rig.conf.gateway.max_holds = 100;
+	for (unsigned i = 1; i <= 9; i++) {
+		last = keep_as(60000, octets, i);
+		assert_non_null(last);
+		hold_spare(rig.w, last);
+		hold_came(last, &rig.service, &came);
+		assert_int_equal(came.bytes.n, i <= 8 ? sizeof big : 0);
+	}
+	for (unsigned i = 0; i < 8; i++)
+		assert_non_null(keep_as(60000, octets, 100 + i));
+	assert_null(keep_as(60000, octets, 200));
+}
+
 static void octets_come_back(void **state)
 {
 	(void)state;
@@ -148,7 +170,7 @@ static void at_the_end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(order), T(earlier_comes_later), T(count_bound), T(octets_bound), T(octets_come_back), T(again_at_once),
+	const struct CMUnitTest tests[] = {T(order), T(earlier_comes_later), T(count_bound), T(octets_bound), T(spare_octets), T(octets_come_back), T(again_at_once),
 		T(service_removed), T(at_the_end)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@ static struct {
 	uint8_t note[HF_NOTE], state[HF_HOLD_STATE];
 	size_t kept;             /* octets of the hold, as its last event found them */
 	struct hf_flow_name name;
-	bool shed;
+	bool shed, spare;
 } got;
 
 static struct hf_flow_name to; /* whom a datagram passes itself to, or notes */
@@ -90,6 +90,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		memcpy(got.note, ev->bytes.p, HF_NOTE);
 		a->hold.ms = 60000;
 		a->hold.shed = got.shed;
+		a->hold.spare = got.spare;
 		put_state(a, 2);
 		return;
 	}
@@ -182,6 +183,10 @@ static void note_here(void **state)
 	assert_int_equal(got.notes, 1);
 	assert_int_equal(got.note[31], 'n');
 	assert_int_equal(got.kept, 4);
+	got.spare = true; /* there is room */
+	arrive("note");
+	arrive("pass");
+	assert_int_equal(got.kept, 4);
 	got.shed = true;
 	arrive("note");
 	assert_int_equal(got.state[0], 2);
@@ -189,7 +194,7 @@ static void note_here(void **state)
 	assert_int_equal(got.kept, 0);
 	to.generation++;
 	arrive("note");
-	assert_int_equal(got.notes, 2);
+	assert_int_equal(got.notes, 3);
 }
 
 /* By letter, as another worker posts it: a note waits until its worker looks, a parcel does not. Fails when letter_post wakes for notes, or when

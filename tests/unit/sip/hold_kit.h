@@ -11,7 +11,7 @@ struct hk {
 	struct kit k;
 	struct { struct hf_send send; char text[3000]; } sent[HK_SENT];
 	unsigned n_sent;
-	bool on, shed, full, firm; /* there is a hold; its octets are gone; no more can be held; the entry is firm */
+	bool on, shed, spare, full, firm; /* there is a hold; its octets are gone, or may go; no more can be held; the entry is firm */
 	struct hf_event came;
 	uint8_t octets[3000], state[HF_HOLD_STATE] __attribute__((aligned(8)));
 	uint64_t tag;
@@ -81,7 +81,7 @@ static inline void hk_hold(struct hk *h, const struct hf_event *ev, const struct
 
 		assert_in_range(b.n, 1, sizeof h->octets);
 		h->on = true;
-		h->shed = false;
+		h->shed = h->spare = false;
 		h->tag = a->hold.tag;
 		h->came = *ev;
 		h->came.kind = HF_EV_BYTES;
@@ -90,6 +90,7 @@ static inline void hk_hold(struct hk *h, const struct hf_event *ev, const struct
 	}
 	h->ms = a->hold.ms;
 	h->shed |= a->hold.shed;
+	h->spare |= a->hold.spare;
 	memcpy(h->state, a->hold.state, sizeof h->state);
 }
 

@@ -253,7 +253,7 @@ static void b69_best_answer(void **state)
 	assert_true(h.shed);
 }
 
-/* Behind a 180 nobody else is asked; the copy is gone, unless another may still answer; a 503 goes up as 500. Fails without shed, and without
+/* Behind a 180 nobody else is asked; the copy may go, unless another may still answer; a 503 goes up as 500. Fails without spare, and without
  * SIP_H_STAYS of on_provisional where the copy is there yet. */
 static void ringing_stays(void **state)
 {
@@ -261,7 +261,7 @@ static void ringing_stays(void **state)
 	invite();
 	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "180 Ringing"));
 	hk_told(&h, 0, "180 ");
-	assert_true(h.shed);
+	assert_true(h.spare && !h.shed);
 	assert_int_equal(h.ms, 200000);
 	hk_feed(&h, 1300, PBX(1), hk_answer(&h, first, "503 Full"));
 	assert_int_equal(h.n_sent, 1);
@@ -269,7 +269,7 @@ static void ringing_stays(void **state)
 	h.on = false;
 	second_attempt();
 	hk_feed(&h, 3100, PBX(2), hk_answer(&h, second, "180 Ringing"));
-	assert_false(h.shed);
+	assert_false(h.shed || h.spare);
 	hk_feed(&h, 3200, PBX(2), hk_answer(&h, second, "503 Full"));
 	assert_int_equal(h.n_sent, 1);
 	hk_told(&h, 0, "500 ");
@@ -385,6 +385,53 @@ static void cancel_while_ringing(void **state)
 	hk_feed(&h, 1600, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "s"}));
 	hk_went(&h, 0, 0, "ACK ");
 	hk_same_branch(h.sent[0].text, first);
+}
+
+/* It rang, was cancelled, and is dead: CANCEL is repeated (ours to do, since the client had its 200), then 487 comes from here, 8 s behind the
+ * CANCEL and not never. Fails without still_rings: the client waits 32 s. */
+static void dead_behind_cancel(void **state)
+{
+	static const uint64_t again[] = {1500, 2500, 4500, 8500};
+
+	(void)state;
+	invite();
+	hk_feed(&h, 1000, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	cancel(1000);
+	assert_int_equal(h.ms, 500);
+	for (unsigned i = 0; i < 4; i++) {
+		hk_wake(&h, again[i]);
+		assert_int_equal(h.n_sent, 1);
+		hk_went(&h, 0, 0, "CANCEL ");
+		hk_same_branch(h.sent[0].text, first);
+	}
+	assert_int_equal(h.ms, 500);
+	cancel(8600); /* the client's again: no new time */
+	assert_int_equal(h.ms, 400);
+	hk_wake(&h, 9000);
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "487 ");
+	assert_int_equal(h.learnt[0].learn.life, HF_LIFE_LINGER);
+	assert_int_equal(h.evidence[0].evidence.what, HF_EVIDENCE_FAILED);
+	assert_int_equal(h.ms, 32000);
+	hk_feed(&h, 9100, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "x"}));
+	assert_int_equal(h.n_sent, 0);
+	hk_feed(&h, 9200, PBX(1), hk_answer(&h, first, "487 Request Terminated")); /* it lived after all */
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 0, "ACK ");
+}
+
+/* Its copy is gone for want of room: the server's 487 goes up all the same, and nothing is made up. */
+static void cancel_without_the_copy(void **state)
+{
+	(void)state;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	h.shed = true;
+	cancel(1300);
+	hk_went(&h, 1, 0, "CANCEL ");
+	assert_int_equal(h.ms, 200000);
+	hk_feed(&h, 1500, PBX(1), hk_answer(&h, first, "487 Request Terminated"));
+	hk_told(&h, 0, "487 ");
 }
 
 /* Behind the final answer: 200, and nothing else. */
@@ -616,7 +663,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
-		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing),
+		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(dead_behind_cancel), T(cancel_without_the_copy),
 		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
 
