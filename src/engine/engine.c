@@ -1,5 +1,6 @@
 /* Making and ending an engine, its mapping's layout, and the sweep; see holdfast/engine.h.
  * Pure: the mapping is given, the time is given. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "holdfast/hash.h"
@@ -12,6 +13,10 @@
 #define SHARD_BITS_MAX 12
 
 enum { IDS = HF_SERVERS_MAX + 1 };
+
+/* The mapping's form is the same by every compiler, as programs of 32 and of 64 bits may follow each other on a machine. */
+_Static_assert(sizeof(struct hf_member_record) == 200 && sizeof(struct packed) == 12, "records without gaps");
+_Static_assert(offsetof(struct region_head, redo) == 32 && offsetof(struct region_head, fill) == 232 && offsetof(struct region_head, extent) == 240, "a head without gaps");
 
 static const struct method *const methods[] = {
 	[HF_METHOD_CARP] = &carp_method, [HF_METHOD_RING] = &ring_method, [HF_METHOD_MAGLEV] = &maglev_method, [HF_METHOD_MODULO] = &modulo_method,
