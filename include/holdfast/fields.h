@@ -1,4 +1,4 @@
-/* The names of the fields in answers of the admin socket: one table for who writes them and who reads them (app floor). */
+/* The names of the fields in answers of the admin socket and in the session log: one table for who writes them and who reads them (base floor). */
 #ifndef HOLDFAST_FIELDS_H
 #define HOLDFAST_FIELDS_H
 
@@ -20,6 +20,9 @@
 	X(TENTATIVE, "tentative") X(FLOWS, "flows") X(SEEN_S, "seen_s") X(MATCHING, "matching") X(CONNECTED, "connected") \
 	X(CHANGE, "change") X(SLOTS_MOVED, "slots_moved") X(SLOTS_ASTRAY, "slots_astray") X(ENTRIES_MOVED, "entries_moved") \
 	X(EXCEPTIONS_BEFORE, "exceptions_before") X(EXCEPTIONS_AFTER, "exceptions_after") X(ARRIVALS, "arrivals") X(SPILLED, "spilled") \
+	X(BEGIN, "begin") X(DURATION_MS, "duration_ms") X(SOURCE, "source") X(FAILOVERS, "failovers") X(OCTETS_UP, "octets_up") X(OCTETS_DOWN, "octets_down") \
+	X(PROVED, "proved") X(FOLLOWS, "follows") X(FOLLOWS_MS, "follows_ms") X(LEGS, "legs") X(FACTS, "facts") X(ANSWERED_MS, "answered_ms") \
+	X(CODE, "code") X(ENDED, "ended") X(SESSION_LOG, "session_log") X(FILE, "file") X(WRITTEN, "written") X(LOST, "lost") X(WAITING, "waiting") \
 	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after")
 
 enum hf_field {

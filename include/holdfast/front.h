@@ -28,6 +28,7 @@
 #define HF_FLOW_STATE 96 /* octets of a front's own state in a flow */
 #define HF_HOLD_STATE 32  /* ... in a hold */
 #define HF_NOTE 32        /* octets of a note to a hold */
+#define HF_NAMES_MAX 24   /* what messages may ask: each is counted, so that nobody can make up more */
 
 /* ---- what a front may know of where it runs ---- */
 
@@ -49,6 +50,14 @@ struct hf_listener_info {
 	struct hf_bytes uri; /* "udp://192.0.2.1:5060" */
 };
 
+/* What a message is, for those who watch (session log, counters, trace, export) and decide nothing. The front fills it once it has read one. */
+struct hf_seen {
+	struct hf_bytes octets;  /* the message alone, as it came; p NULL: none was read */
+	struct hf_bytes session; /* octets that the messages of a session share; may be empty */
+	uint16_t name;           /* of what it asks, or answers to: index into front->names, plus 1; 0: it has none */
+	uint16_t code;           /* of an answer; 0: it is none */
+};
+
 struct hf_ctx {
 	const struct hf_site *site;
 	const void *conf;    /* the front's options of this service; NULL when the service has been removed (END events only) */
@@ -63,6 +72,7 @@ struct hf_ctx {
 	void *flow;          /* HF_FLOW_STATE octets, zero at the flow's start; NULL for datagrams */
 	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in what follows of the same parcel (CHOICE, FAIL, HELD, LETTER on
 	                      * this worker); NULL at the start of any other event */
+	struct hf_seen seen; /* the front's, for net: zero at the start of an event */
 };
 
 /* ---- events ---- */
@@ -161,6 +171,7 @@ struct hf_ask {
 	bool holds;              /* the parcel may be held next: `chosen.hold` is wanted */
 	uint8_t n_avoid;
 	const uint32_t *avoid;   /* hashes of servers, at most HF_AVOID_MAX */
+	const char *ended;       /* the key's session ends with this: a word, constant; NULL: it does not */
 	uint64_t tag;            /* parcels: a hold of this worker and service with this tag comes first, as HELD; 0: none does. A hold needs one to be named */
 };
 
@@ -193,6 +204,7 @@ struct hf_send {
 	struct hf_bytes base; /* p == NULL: the event's octets */
 	const struct hf_splice *splices;
 	unsigned n_splices;
+	uint16_t name, code;  /* as in hf_seen, of a message that is not the one that came; both 0: it is that one */
 };
 
 struct hf_act {
@@ -217,6 +229,8 @@ struct hf_act {
 			unsigned flags;
 			enum hf_why why;
 			bool move;
+			const char *ended; /* the key's session ends: a word, constant; NULL: it does not */
+			uint16_t code;     /* ... with an answer of this code, or 0 */
 		} learn;
 		struct { uint32_t server; enum { HF_EVIDENCE_OK, HF_EVIDENCE_FAILED, HF_EVIDENCE_BUSY } what; uint32_t ms; } evidence;
 		struct { /* octets of each side's buffer that are dealt with; the rest goes first. mark > 0: WAKE once that many octets passed each way */
@@ -273,6 +287,8 @@ struct hf_front {
 	unsigned n_defaults;
 	const struct hf_reason_def *reasons;
 	unsigned n_reasons;
+	const char *const *names; /* of what messages ask; at most HF_NAMES_MAX */
+	unsigned n_names;
 
 	/* Checks the filled conf as a whole and derives what it likes inside it. HF_OK, or an error was said. May be NULL. */
 	enum hf_err (*check)(void *conf, const struct hf_says *says);

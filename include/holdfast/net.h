@@ -6,6 +6,7 @@
 #include "config.h"
 #include "disk.h"
 #include "engine.h"
+#include "lines.h"
 #include "loop.h"
 
 struct hf_net;
@@ -23,6 +24,8 @@ void hf_snapshot_drop(struct hf_net *net, struct hf_snapshot *s); /* one that wa
 enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_writer *why) HF_MUST_USE;
 /* Starts the worker threads (after the first publish). */
 enum hf_err hf_net_start(struct hf_net *net) HF_MUST_USE;
+/* Sessions that have ended are told there, a line of JSON each, while it is wanted (before hf_net_start; it outlives net). */
+void hf_net_session_log(struct hf_net *net, struct hf_lines *lines);
 /* Servers have become off: flows that are at one end, with reason server-off. */
 void hf_net_end_off(struct hf_net *net);
 /* Stops workers, ends flows with reason shutdown, frees everything. */

@@ -15,6 +15,8 @@ bool sip_held_read(struct sip_step *s, struct sip_step *out)
 	if (sip_scan(p->came.bytes, out->stream, &s->conf->limits, s->ctx->arena, &p->msg) != SIP_GOOD)
 		return false; /* the limits have become tighter meanwhile */
 	sip_look(out);
+	if (!s->ctx->seen.octets.p)
+		sip_seen(out); /* a hold that wakes: there is no other message */
 	p->side = SIP_FROM_CLIENT;
 	return true;
 }

@@ -32,6 +32,7 @@ void sip_question(struct sip_step *s, struct hf_ask *q)
 	q->life = l.life;
 	q->life_s = l.seconds;
 	q->flags = l.flags;
+	q->ended = l.ended;
 	q->hint_why = HF_WHY_COOKIE;
 	sip_place(s, q);
 	if (s->p->has_cookie)
@@ -103,6 +104,7 @@ static void learn_from_member(struct sip_step *s)
 	a->learn.life = l.life;
 	a->learn.life_s = l.seconds;
 	a->learn.flags = l.flags;
+	a->learn.ended = l.ended;
 	a->learn.why = HF_WHY_COOKIE;
 	sip_user_opened(s, a->learn.server);
 }
@@ -192,6 +194,7 @@ static void octets(struct sip_step *s)
 	sip_scan(s->ev->bytes, s->stream, &s->conf->limits, s->ctx->arena, &p->msg);
 	if (s->stream && !sip_stream_take(s))
 		return;
+	sip_seen(s);
 	if (p->msg.response)
 		sip_reply(s);
 	else
@@ -213,6 +216,8 @@ void sip_failed(struct sip_step *s, unsigned reason)
 		a->learn.key = sip_call_key(s, m->call_id);
 		a->learn.life = HF_LIFE_LINGER;
 		a->learn.life_s = 32; /* as after any other final answer */
+		a->learn.ended = "refused";
+		a->learn.code = s->p->to_flow ? 430 : 503;
 	}
 	sip_refuse(s, &(struct sip_refusal){s->p->to_flow ? 430 : 503, NULL, reason, HF_NONE});
 }
@@ -236,6 +241,7 @@ static void letter(struct sip_step *s, void *hold)
 	s->p = p;
 	s->ev = &p->came;
 	s->stream = hf_transport_is_stream(s->ev->transport);
+	sip_seen(s);
 	sip_reply_held(s, hold);
 }
 
@@ -307,6 +313,11 @@ static const struct hf_reason_def reasons[] = {
 #undef X
 };
 
+/* In the order of enum sip_method. */
+static const char *const names[] = {"INVITE", "ACK", "BYE", "CANCEL", "OPTIONS", "REGISTER", "SUBSCRIBE", "NOTIFY", "PUBLISH", "PRACK", "UPDATE", "REFER", "MESSAGE",
+	"INFO", "other"};
+_Static_assert(sizeof names / sizeof *names == SIP_OTHER + 1 && SIP_OTHER < HF_NAMES_MAX, "names");
+
 static const struct hf_default defaults[] = {{"affinity", "auto"}, {"load-factor", "1.5"}, {"probe", "options"}};
 
 const struct hf_front hf_sip_front = {
@@ -325,6 +336,8 @@ const struct hf_front hf_sip_front = {
 	.n_defaults = sizeof defaults / sizeof *defaults,
 	.reasons = reasons,
 	.n_reasons = sizeof reasons / sizeof *reasons,
+	.names = names,
+	.n_names = sizeof names / sizeof *names,
 	.check = sip_options_check,
 	.step = step,
 	.probe_write = sip_probe_write,

@@ -129,19 +129,19 @@ void sip_held_evidence(struct sip_step *s, uint32_t server)
 	a->evidence.what = HF_EVIDENCE_FAILED;
 }
 
+static const struct { uint16_t status, reason; const char *ended; } own[] = {
+	[SIP_DONE_CANCEL - SIP_DONE_CANCEL] = {487, SIP_R_CANCELLED, "cancel"}, [SIP_DONE_TIMEOUT - SIP_DONE_CANCEL] = {408, SIP_R_NO_ANSWER, "timeout"},
+	[SIP_DONE_REFUSED - SIP_DONE_CANCEL] = {500, SIP_R_GIVEN_UP, "refused"}, [SIP_DONE_UNREACHED - SIP_DONE_CANCEL] = {503, SIP_R_GIVEN_UP, "refused"}};
+
 /* An answer of ours to the client. From here on it is done. */
 void sip_held_answer(struct sip_hold *h, struct sip_step *r, uint8_t done)
 {
-	static const struct { unsigned status, reason; } own[] = {
-		[SIP_DONE_CANCEL - SIP_DONE_CANCEL] = {487, SIP_R_CANCELLED}, [SIP_DONE_TIMEOUT - SIP_DONE_CANCEL] = {408, SIP_R_NO_ANSWER},
-		[SIP_DONE_REFUSED - SIP_DONE_CANCEL] = {500, SIP_R_GIVEN_UP}, [SIP_DONE_UNREACHED - SIP_DONE_CANCEL] = {503, SIP_R_GIVEN_UP}};
-
 	h->done = done;
 	if (r)
 		sip_refuse(r, &(struct sip_refusal){own[done - SIP_DONE_CANCEL].status, NULL, own[done - SIP_DONE_CANCEL].reason, done == SIP_DONE_UNREACHED ? RETRY_AFTER : HF_NONE});
 }
 
-void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const struct sip_step *r)
+void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const struct sip_step *r, uint8_t done)
 {
 	struct hf_act *a;
 
@@ -151,12 +151,16 @@ void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const stru
 	a->learn.key = sip_call_key(s, r->p->msg.call_id);
 	a->learn.life = HF_LIFE_LINGER;
 	a->learn.life_s = 32; /* as after any other final answer */
+	a->learn.ended = own[done - SIP_DONE_CANCEL].ended;
+	a->learn.code = own[done - SIP_DONE_CANCEL].status;
 }
 
 void sip_held_give_up(struct sip_step *s, struct sip_hold *h, struct sip_step *r)
 {
-	sip_held_end_entry(s, h, r);
-	sip_held_answer(h, r, h->flags & SIP_H_CANCELLED ? SIP_DONE_CANCEL : h->flags & SIP_H_REFUSED ? SIP_DONE_REFUSED : SIP_DONE_UNREACHED);
+	uint8_t done = h->flags & SIP_H_CANCELLED ? SIP_DONE_CANCEL : h->flags & SIP_H_REFUSED ? SIP_DONE_REFUSED : SIP_DONE_UNREACHED;
+
+	sip_held_end_entry(s, h, r, done);
+	sip_held_answer(h, r, done);
 	finish(s, h);
 }
 

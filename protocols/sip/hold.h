@@ -100,7 +100,8 @@ void sip_held_finish(struct sip_step *s, struct sip_hold *h);
 void sip_held_evidence(struct sip_step *s, uint32_t server);
 /* Our own answer, h->done from now on; r: to what; NULL: it cannot be told. */
 void sip_held_answer(struct sip_hold *h, struct sip_step *r, uint8_t done);
-void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const struct sip_step *r);
+/* done: by what answer of ours. */
+void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const struct sip_step *r, uint8_t done);
 void sip_held_give_up(struct sip_step *s, struct sip_hold *h, struct sip_step *r);
 /* Asks for the next server; s->p may be an answer that is kept back meanwhile. False: there is no next attempt. */
 bool sip_held_ask_next(struct sip_step *s, struct sip_hold *h, struct sip_turn *t);

@@ -141,6 +141,14 @@ struct sip_step {
 	struct hf_acts *acts;
 };
 
+/* What net is told of a message that has been read. */
+static inline void sip_seen(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	s->ctx->seen = (struct hf_seen){m->raw, m->call_id, (uint16_t)(m->fault == SIP_GARBAGE ? 0 : m->method_id + 1), (uint16_t)(m->response ? m->status : 0)};
+}
+
 /* ---- answer.c ---- */
 
 void sip_drop(struct sip_step *s, unsigned reason);
@@ -206,7 +214,7 @@ enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct 
 
 /* ---- life.c ---- */
 
-struct sip_life { enum hf_life life; unsigned flags; uint32_t seconds; };
+struct sip_life { enum hf_life life; unsigned flags; uint32_t seconds; const char *ended; /* the call is over, by this word */ };
 struct sip_life sip_life_of_request(const struct sip_step *s);
 /* Of a final response; opening: its request had no To tag. HF_LIFE_NONE: nothing is learnt. */
 struct sip_life sip_life_of_response(const struct sip_step *s, bool opening);

@@ -57,12 +57,18 @@ static uint32_t seconds(const struct sip_step *s, enum span span, uint32_t grant
 
 static struct sip_life life(const struct sip_step *s, const struct row *r, uint32_t grant_s)
 {
-	return (struct sip_life){r->life, r->flags, seconds(s, r->span, grant_s)};
+	return (struct sip_life){r->life, r->flags, seconds(s, r->span, grant_s), NULL};
+}
+
+static struct sip_life over(struct sip_life l, const char *ended)
+{
+	l.ended = ended;
+	return l;
 }
 
 uint32_t sip_grant_s(const struct sip_step *s, uint32_t granted) { return seconds(s, GRANT, granted); }
 
-static const struct sip_life nothing = {HF_LIFE_NONE, 0, 0};
+static const struct sip_life nothing = {HF_LIFE_NONE, 0, 0, NULL};
 
 /* NOTIFY in a dialog. Those of a REFER may stand in a call's dialog: they change nothing of it (RFC 3515 2.4.4). */
 static struct sip_life of_notify(const struct sip_step *s)
@@ -92,17 +98,22 @@ struct sip_life sip_life_of_request(const struct sip_step *s)
 		return of_notify(s);
 	if (m->method_id == SIP_SUBSCRIBE && (!m->has_expires || !m->expires))
 		return nothing; /* its answer and the last NOTIFY tell */
+	if (m->method_id == SIP_BYE)
+		return over(life(s, &in_dialog[SIP_BYE], 0), "bye");
 	if (m->method_id == SIP_ACK && s->p->has_cookie)
 		return life(s, &in_dialog[SIP_INVITE], 0); /* only the ACK of a 2xx, or of a re-INVITE, has our cookie */
 	return life(s, &in_dialog[m->method_id], m->expires);
 }
 
-/* In hash mode the answer ends what had to be remembered, a call's too. */
+/* In hash mode the answer ends what had to be remembered, a call's too. After a challenge the client comes again, as a rule. */
 static struct sip_life of_invite_answer(const struct sip_step *s)
 {
 	static const struct row firm = {HF_LIFE_START, HF_COUNTED, SESSION};
+	unsigned status = s->p->msg.status;
 
-	return life(s, s->p->msg.status < 300 && !s->ctx->hash_mode ? &firm : &in_dialog[SIP_BYE], 0);
+	if (status < 300)
+		return s->ctx->hash_mode ? over(life(s, &in_dialog[SIP_BYE], 0), "answered") : life(s, &firm, 0);
+	return over(life(s, &in_dialog[SIP_BYE], 0), status == 401 || status == 407 ? NULL : status == 487 ? "cancel" : "refused");
 }
 
 struct sip_life sip_life_of_response(const struct sip_step *s, bool is_opening)

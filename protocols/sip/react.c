@@ -38,7 +38,7 @@ static void cancel(struct sip_step *s, struct sip_hold *h)
 		sip_held_keep(s, h, SIP_LIMIT_MS);
 		return;
 	}
-	sip_held_end_entry(s, h, &r);
+	sip_held_end_entry(s, h, &r, SIP_DONE_CANCEL);
 	sip_held_answer(h, &r, SIP_DONE_CANCEL);
 	sip_held_keep(s, h, SIP_LIMIT_MS);
 }
@@ -217,7 +217,7 @@ static void still_rings(struct sip_step *s, struct sip_hold *h, struct sip_turn 
 
 	if (sip_ms_since(s, h->tried) >= SIP_CANCEL_MS) {
 		sip_held_evidence(s, server);
-		sip_held_end_entry(s, h, &t->request);
+		sip_held_end_entry(s, h, &t->request, SIP_DONE_CANCEL);
 		sip_held_answer(h, &t->request, SIP_DONE_CANCEL);
 		sip_held_keep(s, h, SIP_LIMIT_MS);
 		return;
@@ -262,8 +262,10 @@ void sip_hold_wake(struct sip_step *s, struct sip_hold *state)
 		return; /* its time is over */
 	if (sip_ms_since(s, h.born) >= SIP_LIMIT_MS && !sip_held_rang(&h, sip_held_current(&h))) {
 		if (h.flags & SIP_H_INVITE) { /* never 408 to another request (RFC 4320 4.2) */
-			sip_held_end_entry(s, &h, &t->request);
-			sip_held_answer(&h, &t->request, h.flags & SIP_H_REFUSED ? SIP_DONE_REFUSED : SIP_DONE_TIMEOUT);
+			uint8_t done = h.flags & SIP_H_REFUSED ? SIP_DONE_REFUSED : SIP_DONE_TIMEOUT;
+
+			sip_held_end_entry(s, &h, &t->request, done);
+			sip_held_answer(&h, &t->request, done);
 			sip_held_keep(s, &h, SIP_LIMIT_MS);
 		}
 	} else if (sip_held_rang(&h, sip_held_current(&h))) {

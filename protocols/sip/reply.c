@@ -80,6 +80,8 @@ static void learn_life(struct sip_step *s, const struct sip_hf *hf)
 	a->learn.life_s = l.seconds;
 	a->learn.flags = l.flags;
 	a->learn.why = HF_WHY_ENTRY;
+	a->learn.ended = l.ended;
+	a->learn.code = (uint16_t)s->p->msg.status;
 }
 
 /* A listener that a reload took away leaves its connections. */

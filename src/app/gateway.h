@@ -29,6 +29,7 @@ struct gateway {
 	struct hf_loop *loop;
 	struct hf_net *net;
 	struct upkeep *upkeep;
+	struct hf_lines *session_log;
 	struct admin *admin;
 	struct errand *errand; /* that the command just read has left; else NULL */
 	struct hf_watch *signals[3];
@@ -56,7 +57,7 @@ enum hf_err secret_same(const struct places *p, const struct hf_site *site, stru
 /* reload.c: all of the file, or nothing. Findings are logged; *f has them for an answer and is the caller's to free. */
 enum hf_err reload(struct gateway *g, struct hf_findings *f) HF_MUST_USE;
 /* What of a configuration app itself holds: the log. */
-void reload_log_options(const struct hf_conf *c);
+void reload_log_options(struct gateway *g, const struct hf_conf *c);
 
 /* listening.c: a line for every listener that has none yet. */
 void listening_log(struct gateway *g);

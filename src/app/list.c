@@ -53,6 +53,26 @@ void list_services(struct gateway *g, struct json *j)
 	json_close(j, ']');
 }
 
+/* null: there is none. */
+void list_session_log(struct gateway *g, struct json *j)
+{
+	struct hf_bytes file = hf_net_conf(g->net)->gateway.session_log;
+	struct hf_lines_view v;
+
+	if (!file.n) {
+		json_null(j, HF_F_SESSION_LOG);
+		return;
+	}
+	hf_lines_view(g->session_log, &v);
+	json_open(j, HF_F_SESSION_LOG, '{');
+	json_text(j, HF_F_FILE, file);
+	json_str(j, HF_F_CONDITION, hf_lines_condition_name(v.condition));
+	json_uint(j, HF_F_WRITTEN, v.written);
+	json_uint(j, HF_F_LOST, v.lost);
+	json_uint(j, HF_F_WAITING, v.waiting);
+	json_close(j, '}');
+}
+
 static void store(struct gateway *g, const char *pool, struct json *j)
 {
 	struct hf_disk_view v;

@@ -6,10 +6,12 @@
 #include "gateway.h"
 #include "report.h"
 
-void reload_log_options(const struct hf_conf *c)
+void reload_log_options(struct gateway *g, const struct hf_conf *c)
 {
 	hf_log_set_level((enum hf_level)c->gateway.log_level);
 	hf_log_to_syslog(c->gateway.log_to == 1);
+	if (hf_lines_open(g->session_log, c->gateway.session_log) != HF_OK)
+		hf_log(HF_LOG_ERROR, "event=session-log error=\"the path is too long\"");
 }
 
 /* Everything that can be said before anything is opened. */
@@ -71,7 +73,7 @@ enum hf_err reload(struct gateway *g, struct hf_findings *f)
 	report_news(f, &g->warned);
 	report_log(g->args->file, f, "reload-refused", "config-warning");
 	if (e == HF_OK) {
-		reload_log_options(hf_net_conf(g->net));
+		reload_log_options(g, hf_net_conf(g->net));
 		upkeep_kick(g->upkeep);
 		hf_log(HF_LOG_INFO, "event=reload file=%s generation=%u", g->args->file, hf_net_generation(g->net));
 	}

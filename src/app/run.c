@@ -129,8 +129,11 @@ static enum hf_exit net(struct start *s)
 	struct gateway *g = s->g;
 
 	g->net = hf_net_new(g->loop, &g->site, count_workers(s->conf), s->conf->gateway.letter_box);
-	if (g->net)
+	g->session_log = hf_lines_new("session-log");
+	if (g->net && g->session_log) {
+		hf_net_session_log(g->net, g->session_log);
 		return HF_EXIT_DONE;
+	}
 	hf_w_str(&s->why, "no memory for the workers");
 	return HF_EXIT_SYSTEM;
 }
@@ -158,7 +161,10 @@ static enum hf_exit drop_root(struct start *s)
 
 static enum hf_exit threads(struct start *s)
 {
-	enum hf_err e = hf_net_start(s->g->net);
+	enum hf_err e = hf_lines_start(s->g->session_log);
+
+	if (e == HF_OK)
+		e = hf_net_start(s->g->net);
 
 	if (e != HF_OK)
 		hf_w_printf(&s->why, "workers: %s", hf_err_text(e));
@@ -169,7 +175,7 @@ static enum hf_exit say_ready(struct start *s)
 {
 	struct gateway *g = s->g;
 
-	reload_log_options(hf_net_conf(g->net));
+	reload_log_options(g, hf_net_conf(g->net));
 	hf_log(HF_LOG_INFO, "event=start version=%s pid=%ld file=%s", HF_VERSION, (long)getpid(), g->args->file);
 	listening_log(g);
 	hf_log(HF_LOG_INFO, "event=ready pid=%ld boot=%08lx workers=%u admin=%s", (long)getpid(), (unsigned long)g->site.boot, hf_net_workers(g->net),
@@ -210,6 +216,7 @@ static void go_down(struct gateway *g)
 		hf_watch_free(g->signals[i]);
 	if (g->net)
 		hf_net_stop(g->net);
+	(void)hf_lines_stop(g->session_log); /* behind the flows, which tell their end; what a file that blocks holds is left to it */
 	hf_loop_free(g->loop);
 }
 

@@ -62,6 +62,16 @@ static enum hf_err read_source_entries(struct hf_bytes text, void *field, struct
 	return HF_OK;
 }
 
+static enum hf_err read_session_log(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	if (text.n == 0 || text.n > 1024) {
+		hf_w_str(why, "off | a path of at most 1024 octets");
+		return HF_ERANGE;
+	}
+	*(struct hf_bytes *)field = hf_bytes_eq(text, HF_LIT("off")) ? HF_NONE : text;
+	return HF_OK;
+}
+
 static enum hf_err read_http(struct hf_bytes text, void *field, struct hf_writer *why)
 {
 	(void)text, (void)field, (void)why; /* not_built lets only `off` come here, and there is nothing to keep */
@@ -178,6 +188,8 @@ static const struct hf_option gateway[] = {
 		.help = "Where the log goes."},
 	{"log-identities", HF_OPT_BOOL, HF_IN_GATEWAY, HF_RELOAD_LIVE, .dflt = "no", AT(hf_conf_gateway, log_identities),
 		.help = "Users and calls by name in the log, instead of fingerprints."},
+	{"session-log", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_LIVE, .unit = "off | path", .dflt = "off", AT(hf_conf_gateway, session_log), .read = read_session_log,
+		.help = "A file that gets a line of JSON for each session that has ended: when, whose, from where, at which server and why there, how it ended. Opened anew by a reload, so that it can be rotated."},
 	{"user", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 256, .unit = "user name", AT(hf_conf_gateway, user),
 		.help = "User to become once all ports are open; without it the gateway stays who started it."},
 	{"udp-gather", HF_OPT_TIME, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 1, .max = 20, .unit = "ms", .dflt = "1ms", .off_ok = true, AT(hf_conf_gateway, udp_gather),

@@ -6,6 +6,7 @@
 #include "proxy.h"
 #include "sock.h"
 #include "sources.h"
+#include "tale.h"
 
 #define ACCEPTS 32         /* connections taken a turn at most, so that others get theirs */
 #define CALM 16            /* turns that must all have found as many as they looked for, before they look for more: a look in vain costs as well */
@@ -85,6 +86,7 @@ static unsigned begin(struct listening *l, const struct snap_service *s, int fd,
 		flow_free(f);
 		return HF_R_NO_MEMORY;
 	}
+	f->tale = s->rt->front->framed ? NULL : tale_flow(l->w);
 	if (s->rt->front->framed) {
 		sock_patience(fd);
 		stream_begin(f);

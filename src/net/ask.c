@@ -2,6 +2,7 @@
  * learnt, and what it has seen of a server. This is the only place where a parcel and the engine meet. It knows no protocol; deliver.c calls it. */
 #include "flow.h"
 #include "holdfast/hash.h"
+#include "tale.h"
 
 static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 {
@@ -116,6 +117,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		explain_ask(p, act, &q, &answer);
 	else
 		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
+	tale_asked(p, a, &answer);
 	if (answer.full)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 	if (answer.over)
@@ -135,6 +137,7 @@ void ask_learn(struct parcel *p, const struct hf_act *act)
 		l.life = HF_LIFE_END;
 	if (act->learn.server && !m && p->service)
 		return; /* a server that has left the pool: there is nothing to learn of it */
+	tale_learnt(p, act, l.server);
 	if (hf_engine_learn(p->pool->engine, &l, p->w->now_ms) == HF_EFULL)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 }

@@ -7,6 +7,7 @@
 #include "flow.h"
 #include "holdfast/clock.h"
 #include "sock.h"
+#include "tale.h"
 
 #define DRAIN_MS 2000      /* what was sent to a client that is refused has this long to arrive */
 
@@ -91,6 +92,8 @@ static void run(struct flow *f, struct hf_event *ev)
 	if (ev->kind != HF_EV_BYTES)
 		ev->bytes = buf_view(&f->side[HF_CLIENT].in);
 	p.ev = *ev;
+	if (f->tale && ev->kind == HF_EV_WAKE && f->phase == PHASE_RELAY)
+		tale_proved(f->tale);
 	f->busy = true;
 	deliver_run(&p);
 	f->busy = false;
@@ -422,6 +425,7 @@ void conn_close(struct flow *f, unsigned reason)
 	hf_timer_free(f->deadline);
 	f->deadline = NULL;
 	run(f, &ev);
+	tale_end(f, reason);
 	worker_count(f->w, f->rt, reason);
 	atomic_fetch_sub_explicit(&f->rt->counts[f->w->index].open_flows, 1, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&f->w->net->open_flows, 1, memory_order_relaxed);

@@ -1,6 +1,7 @@
 /* A parcel's way: an event goes into the front's step, its acts are run, the engine is asked, until nothing is asked any more.
  * This is the only place where net and front meet; the engine is ask.c's. It knows no protocol. */
 #include "flow.h"
+#include "tale.h"
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
 
@@ -92,6 +93,8 @@ static void end(struct parcel *p, const struct hf_act *act)
 		conn_close_later(p->flow, act->end.reason);
 	else
 		parcel_count(p, act->end.reason);
+	if (p->flow && act->end.count_only)
+		tale_fact(p->flow->tale, act->end.reason);
 }
 
 static void relay(struct parcel *p, const struct hf_act *act)

@@ -79,6 +79,7 @@ struct flow {
 	uint32_t server_hash;
 	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
 	struct hf_timer *deadline;
+	struct tale *tale;     /* for the session log; NULL: nobody wants it */
 	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
 	struct hf_addr source, local;
 	union {

@@ -255,6 +255,9 @@ struct hf_net {
 	unsigned n_pools, n_services, n_socks;
 	struct probes *probes;
 	struct sources *sources;     /* connections by source address */
+	struct tales *tales;         /* what will be told of sessions (tale.h) ... */
+	struct hf_lines *lines;      /* ... there; NULL: nowhere */
+	struct hf_timer *tales_sweep;
 	_Atomic uint64_t open_flows; /* all workers */
 	_Atomic unsigned offs;       /* how often servers became off */
 };

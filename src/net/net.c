@@ -8,7 +8,9 @@
 #include "inside.h"
 #include "probe.h"
 #include "sources.h"
+#include "tale.h"
 
+#define SWEEP_MS 500        /* between looks at a sixteenth of the sessions that will be told of */
 #define BOX_MIN (512u * 1024) /* the largest letter fits, a few times */
 
 static void receipt(void *arg, unsigned what)
@@ -22,6 +24,14 @@ static void receipt(void *arg, unsigned what)
 	snapshot_receipts(net);
 }
 
+static void sweep(void *arg)
+{
+	struct hf_net *net = arg;
+
+	tales_sweep(net, hf_clock_ms());
+	hf_timer_set(net->tales_sweep, SWEEP_MS);
+}
+
 static void free_all(struct hf_net *net)
 {
 	for (unsigned i = 0; i < net->n_workers; i++)
@@ -30,6 +40,8 @@ static void free_all(struct hf_net *net)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
 	sources_free(net->sources);
+	hf_timer_free(net->tales_sweep);
+	tales_free(net->tales);
 	if (net->old)
 		snapshot_free(net, net->old);
 	if (net->snap)
@@ -64,7 +76,9 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->workers = calloc(workers, sizeof *net->workers);
 	net->probes = probes_new(net);
 	net->sources = sources_new(site->hash_key);
-	if (!net->receipt || !net->workers || !net->probes || !net->sources)
+	net->tales = tales_new();
+	net->tales_sweep = hf_timer_new(control, sweep, net);
+	if (!net->receipt || !net->workers || !net->probes || !net->sources || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;
@@ -98,6 +112,12 @@ enum hf_err hf_net_start(struct hf_net *net)
 }
 
 void hf_net_stop(struct hf_net *net) { free_all(net); }
+
+void hf_net_session_log(struct hf_net *net, struct hf_lines *lines)
+{
+	net->lines = lines;
+	hf_timer_set(net->tales_sweep, SWEEP_MS);
+}
 
 void hf_net_end_off(struct hf_net *net)
 {

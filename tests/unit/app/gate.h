@@ -140,6 +140,8 @@ static void gate_open(struct gateway *g, const char *ini)
 	hf_findings_free(&f);
 	g->loop = hf_loop_new();
 	g->net = hf_net_new(g->loop, &g->site, 1, 1 << 20);
+	g->session_log = hf_lines_new("session-log");
+	assert_non_null(g->session_log);
 	assert_int_equal(hf_snapshot_build(g->net, c, &s, &why), HF_OK);
 	assert_int_equal(hf_net_publish(g->net, s, &why), HF_OK);
 	g->upkeep = upkeep_new(g);
@@ -153,6 +155,7 @@ static void gate_close(struct gateway *g)
 	listening_free(g);
 	hf_findings_free(&g->warned);
 	hf_net_stop(g->net);
+	assert_true(hf_lines_stop(g->session_log));
 	hf_loop_free(g->loop);
 	gate_unlink(".tables"); /* drains and weights would outlive the gateway */
 }
