@@ -160,6 +160,8 @@ static void request(struct sip_step *s)
 		return;
 	if (s->p->bad_cookie)
 		sip_count(s, SIP_R_BAD_COOKIE);
+	if (s->p->msg.method_id == SIP_REFER)
+		sip_refer_learn(s);
 	if (s->p->side == SIP_FROM_MEMBER)
 		outward(s);
 	else

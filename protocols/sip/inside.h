@@ -204,13 +204,23 @@ struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id);
 struct hf_key sip_key_of(const struct hf_ctx *ctx, struct hf_bytes label, struct hf_bytes octets, size_t cap);
 /* Says in the question what places a new session. */
 void sip_place(const struct sip_step *s, struct hf_ask *q);
-/* Keys of the dialogs that a request names (Replaces, Join, Target-Dialog). */
+/* Keys of the dialogs that a request names (Replaces, Join, Target-Dialog, Replaces in Refer-To). */
 void sip_refs(const struct sip_step *s, struct hf_key refs[2]);
 /* The user of an address ("sip:alice@example.com"), as the service tells its users apart; n == 0: it has none, or no room. */
 struct hf_bytes sip_user_in(const struct hf_ctx *ctx, struct hf_bytes address);
 /* What a key of addresses is made of; `b` of a pair, in either order. n == 0: no room. */
 struct hf_bytes sip_addr_octets(const struct hf_ctx *ctx, const struct sip_key *k, const struct hf_addr *a, const struct hf_addr *b);
 enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+
+/* ---- refer.c ---- */
+
+/* The Call-ID that a value of Replaces, Join or Target-Dialog begins with. */
+struct hf_bytes sip_named(struct hf_bytes value);
+/* The Call-ID of the one Replaces in the URI of a Refer-To, in the arena; n == 0: there is none that could be followed. */
+struct hf_bytes sip_refer_read(struct hf_bytes refer_to, uint32_t max_call_id, struct hf_arena *arena);
+struct hf_bytes sip_referred(const struct sip_step *s);
+/* The dialog that a REFER names stays remembered. */
+void sip_refer_learn(struct sip_step *s);
 
 /* ---- life.c ---- */
 

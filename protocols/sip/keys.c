@@ -114,6 +114,33 @@ static struct hf_bytes uri_param(const struct sip_step *s, const struct sip_key 
 	return value.n ? sip_small_text(value, s->ctx->arena) : HF_NONE;
 }
 
+/* Call-IDs of the dialogs that a request names (RFC 3891 3, RFC 3911 4, RFC 4538 3), the first two. */
+static unsigned named(const struct sip_step *s, struct hf_bytes id[2])
+{
+	const struct sip_msg *m = &s->p->msg;
+	const struct hf_bytes value[] = {m->replaces, m->join, m->target_dialog};
+	unsigned n = 0;
+
+	if (m->to_tag.p || s->p->has_cookie) /* a request in a dialog goes where its dialog is */
+		return 0;
+	if (!m->replaces.p && !m->join.p && !m->target_dialog.p && m->method_id != SIP_REFER) /* as a rule */
+		return 0;
+	for (unsigned i = 0; i < sizeof value / sizeof *value && n < 2; i++)
+		if ((id[n] = sip_named(value[i])).n)
+			n++;
+	if (n < 2 && (id[n] = sip_referred(s)).n)
+		n++;
+	return n;
+}
+
+/* The Call-ID that places: of the dialog that is named, should nothing be known of it, so that it is found where it was placed. */
+static struct hf_bytes placing(const struct sip_step *s)
+{
+	struct hf_bytes id[2];
+
+	return named(s, id) ? id[0] : s->p->msg.call_id;
+}
+
 static struct hf_bytes octets_of(const struct sip_step *s, const struct sip_key *k)
 {
 	const struct sip_msg *m = &s->p->msg;
@@ -129,8 +156,8 @@ static struct hf_bytes octets_of(const struct sip_step *s, const struct sip_key 
 	case SIP_KEY_SOURCE_PORT:
 	case SIP_KEY_SOURCE_DESTINATION: return sip_addr_octets(s->ctx, k, &s->ev->source, &s->ev->local);
 	case SIP_KEY_DESTINATION: return sip_addr_octets(s->ctx, k, &s->ev->local, &s->ev->local);
-	case SIP_KEY_TOKEN: return hf_bytes_sub(m->call_id, k->at, k->n);
-	default: return m->call_id;
+	case SIP_KEY_TOKEN: return hf_bytes_sub(placing(s), k->at, k->n);
+	default: return placing(s);
 	}
 }
 
@@ -170,34 +197,27 @@ void sip_place(const struct sip_step *s, struct hf_ask *q)
 
 	for (unsigned i = 0; i < chain->n; i++) {
 		const struct sip_key *k = &chain->key[i];
-		if (k->kind == SIP_KEY_CALL_ID && s->p->msg.call_id.n <= s->conf->key_length)
+		if (k->kind == SIP_KEY_CALL_ID && s->p->msg.call_id.n <= s->conf->key_length && placing(s).p == s->p->msg.call_id.p)
 			return; /* the key of the session itself */
 		if (k->kind == SIP_KEY_USER) {
 			if (by_user(s, k, q))
 				return;
 			continue;
 		}
-		if (set_place(s, sip_key_label(k), octets_of(s, k), q))
+		if (set_place(s, sip_key_label(k), octets_of(s, k), q)) {
+			q->at_home = (k->kind == SIP_KEY_CALL_ID || k->kind == SIP_KEY_TOKEN) && placing(s).p != s->p->msg.call_id.p;
 			return;
+		}
 	}
 	q->unplaced = true;
 	q->spread = hf_sip13(s->ctx->site->hash_key, hf_addr_ip(&s->ev->source));
 }
 
-/* ---- dialogs that a request names (RFC 3891 3, RFC 3911 4, RFC 4538 3) ---- */
-
 void sip_refs(const struct sip_step *s, struct hf_key refs[2])
 {
-	const struct sip_msg *m = &s->p->msg;
-	const struct hf_bytes named[] = {m->replaces, m->join, m->target_dialog};
-	unsigned n = 0;
+	struct hf_bytes id[2];
+	unsigned n = named(s, id);
 
-	if (m->to_tag.p)
-		return; /* a request in a dialog goes where its dialog is */
-	for (unsigned i = 0; i < sizeof named / sizeof *named && n < 2; i++) {
-		struct hf_bytes call_id = hf_bytes_trim(hf_bytes_sub(named[i], 0, hf_bytes_find(named[i], ';')));
-
-		if (call_id.n)
-			refs[n++] = sip_call_key(s, call_id);
-	}
+	for (unsigned i = 0; i < n; i++)
+		refs[i] = sip_call_key(s, id[i]);
 }

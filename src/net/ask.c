@@ -93,7 +93,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 	struct hf_question q = {
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
 		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
-		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
+		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .at_home = a->at_home, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
 	struct hf_answer answer = {0};
 
 	if (found_hold(p, a)) {

@@ -12,6 +12,7 @@ set(hf_fuzz_targets
   "sip_edit  hf_sip hf_base"
   "sip_answer hf_sip hf_base"
   "sip_key   hf_sip hf_base"
+  "sip_values hf_sip hf_base"
   "x224      hf_rdp hf_base"
   "rdp_token hf_rdp hf_base"
   "rdp_step  hf_rdp hf_base"

@@ -173,8 +173,8 @@ class Agent:
              ("Call-ID", call_id), ("CSeq", f"1 {method}"), ("Contact", f"<sip:{user(frm)}@{self.me[sock]}>"), ("X-Server", self.name)]
         return compose(f"{method} {uri} SIP/2.0", h + list(extra), body)
 
-    async def place(self, uri, frm, blind=False, extra=()):
-        """-> "answered", "lost" or the refusal's code; the call is kept"""
+    async def place(self, uri, frm, blind=False, extra=(), into=None):
+        """-> "answered", "lost" or the refusal's code; the call is kept, and appended to `into`"""
         sock, branch = next(self.serial) % len(self.socks), self.branch()
         data = self.opening("INVITE", uri, sock, frm, bare(uri), branch, extra)
         m, a = await self.ask(data, self.hop, sock, branch, True)
@@ -186,28 +186,30 @@ class Agent:
         c = Call(id=r.get("call-id"), local=r.get("from"), remote=m.get("to"), target=bare(m.get("contact")), routes=m.all("record-route")[::-1],
                  peer=m.get("x-server"), sock=sock, hop=self.hop, blind=blind)
         self.calls[c.id] = c
+        if into is not None:
+            into.append(c)
         self.acknowledge(c, 1)
         return "answered"
 
-    def inside(self, c, method, branch, number):
+    def inside(self, c, method, branch, number, extra=()):
         """a request of the call; blind: as some agents do, without Route and to the gateway's own address"""
         uri = f"sip:service@{self.hop[0]}:{self.hop[1]}" if c.blind else c.target
         routes = [] if c.blind else c.routes
         addr = c.hop if c.blind or not (routes or c.target) else address(routes[0] if routes else c.target)
         h = [("Via", self.via(c.sock, branch))] + [("Route", x) for x in routes] + [("Max-Forwards", "70"), ("From", c.local), ("To", c.remote),
              ("Call-ID", c.id), ("CSeq", f"{number} {method}"), ("Contact", f"<sip:{self.name}@{self.me[c.sock]}>"), ("X-Server", self.name)]
-        return compose(f"{method} {uri} SIP/2.0", h), addr
+        return compose(f"{method} {uri} SIP/2.0", h + list(extra)), addr
 
     def acknowledge(self, c, number):
         data, addr = self.inside(c, "ACK", self.branch(), number)
         self.acks[c.id, f"{number} INVITE"] = (data, addr)
         self.send(c.sock, data, addr)
 
-    async def within(self, c, method):
+    async def within(self, c, method, extra=()):
         """One request inside a call -> "answered", "moved", "lost" or the refusal's code."""
         c.cseq += 1
         number, branch = c.cseq, self.branch()
-        data, addr = self.inside(c, method, branch, number)
+        data, addr = self.inside(c, method, branch, number, extra)
         m, _ = await self.ask(data, addr, c.sock, branch, method == "INVITE")
         if m is None:
             return "lost"

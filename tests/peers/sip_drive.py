@@ -4,10 +4,12 @@
   ask N|all [method=INFO] [server=S]     one request inside each held call (method=INVITE: a re-INVITE)
   bye N|all [server=S]                   ends calls
   ring N [user=ring], cancel [copies=1]  opens calls that ring until `cancel` takes them back
+  transfer N [window=50]                 attended transfers, each of two held calls: REFER in the one names the other, then comes an INVITE with Replaces
   register users=a,b [expires=60], options, message user=U
   calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent | ring=SECONDS ...
 User parts that steer the callee: code.486 refuses with it, after.500 answers so many ms late, ring rings, silent says nothing."""
 import asyncio, collections
+from urllib.parse import quote
 
 from control import host_port
 from sip_agent import Agent
@@ -56,6 +58,29 @@ class Driven(Agent):
         calls = self.held(word or n, server)
         t = self.tally(await self.each(calls, window, lambda c: self.within(c, "BYE")), len(calls))
         return dict(t, say=f"{len(calls)} calls hung up: {t['answered']} answered by their own server, {t['moved']} by another")
+
+    async def do_transfer(self, n="1", window="50"):
+        """right: the server of the named call took the INVITE; apart: of calls that two servers held. What is done with is hung up"""
+        calls = sorted(self.calls.values(), key=lambda c: c.id.split("-")[1][::-1])     # not as they were answered: neighbours share a server then
+        pairs = [(calls[2 * i], calls[2 * i + 1]) for i in range(min(int(n), len(calls) // 2))]
+
+        async def one(pair):
+            a, b = pair
+            to_tag, from_tag, made = param(b.remote, "tag"), param(b.local, "tag"), []
+            escaped = quote(f"{b.id};to-tag={to_tag};from-tag={from_tag}", safe="")
+            got = await self.within(a, "REFER", [("Refer-To", f'"Carol" <sip:carol@{self.hop[0]}:{self.hop[1]}?Replaces={escaped}>')])
+            if got != "answered":
+                return f"refer-{got}"
+            got = await self.place(f"sip:carol@{self.hop[0]}:{self.hop[1]}", f"sip:transferee{b.id[-3:]}@lab.example", False,
+                                   [("Replaces", f"{b.id};to-tag={to_tag};from-tag={from_tag}")], made)
+            if got != "answered":
+                return f"invite-{got}"
+            for c in (*made, a, b):
+                if await self.within(c, "BYE") != "answered":
+                    return "bye"
+            return "right" if made[0].peer == b.peer else "wrong"
+        got = await self.each(pairs, window, one)
+        return dict({"right": 0, **got}, asked=len(pairs), apart=sum(a.peer != b.peer for a, b in pairs))
 
     async def do_ring(self, n="1", user="ring", window="200"):
         self.ringing = getattr(self, "ringing", [])

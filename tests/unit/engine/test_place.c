@@ -325,11 +325,38 @@ static void fallbacks(void **state)
 	farm_free(f);
 }
 
+/* What belongs to a session of which nothing is known goes to the owner of that one's slot, which is full or not; a server that is not up is passed over all
+ * the same. Fails without at_home: the second one spills. */
+static void at_home(void **state)
+{
+	(void)state;
+	for (enum hf_mode mode = HF_MODE_AUTO; mode <= HF_MODE_HASH; mode++) {
+		struct farm *f = farm_new(mode, 4, 1000, 1000, T0);
+		struct hf_question q = {.place = farm_fp(7), .life = HF_LIFE_START, .life_s = 1000, .flags = HF_COUNTED};
+		uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, farm_fp(7)));
+		struct hf_answer a;
+
+		for (unsigned i = 0; i < 20; i++) {
+			q.key.fp = farm_fp(1000 + i);
+			q.at_home = i != 10;
+			hf_engine_choose(f->e, &q, &a, T0);
+			assert_true(q.at_home ? a.server == owner && a.why == HF_WHY_HOME : a.server != owner && a.why == HF_WHY_SPILL);
+		}
+		assert_int_equal(farm_server(f, owner).sessions, 19);
+		hf_engine_mark(f->e, owner, HF_MARK_DOWN, true, T0);
+		q.key.fp = farm_fp(2000);
+		hf_engine_choose(f->e, &q, &a, T0);
+		assert_true(a.server && a.server != owner);
+		farm_check(f);
+		farm_free(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounded_load), cmocka_unit_test(held_without_entries), cmocka_unit_test(overflow_is_rare), cmocka_unit_test(overflow_spreads),
-		cmocka_unit_test(right_before_the_sweep), cmocka_unit_test(max_sessions), cmocka_unit_test(whys), cmocka_unit_test(uncounted), cmocka_unit_test(fallbacks),
+		cmocka_unit_test(right_before_the_sweep), cmocka_unit_test(max_sessions), cmocka_unit_test(whys), cmocka_unit_test(uncounted), cmocka_unit_test(fallbacks), cmocka_unit_test(at_home),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
