@@ -46,5 +46,7 @@ const char *hf_transport_name(enum hf_transport t);
 /* False when there is no such transport; without case. */
 bool hf_transport_read(struct hf_bytes text, enum hf_transport *out) HF_MUST_USE;
 static inline bool hf_transport_is_stream(enum hf_transport t) { return t != HF_UDP; }
+/* Nobody between can read or change it. */
+static inline bool hf_transport_is_secure(enum hf_transport t) { return t == HF_TLS || t == HF_WSS; }
 
 #endif

@@ -20,8 +20,14 @@ struct hf_conf_gateway {
 	uint64_t max_holds;           /* held datagrams a worker */
 };
 
+#define HF_TLS_CERTIFICATES_MAX 16
+struct hf_conf_tls_pair { struct hf_bytes certificate, key; }; /* files; key empty: it is in the certificate's */
+struct hf_conf_tls_pairs { struct hf_conf_tls_pair pair[HF_TLS_CERTIFICATES_MAX]; unsigned n; };
+enum { HF_CONF_TLS_OFF, HF_CONF_TLS_OPTIONAL, HF_CONF_TLS_REQUIRED }; /* tls_client_certificate */
+
 struct hf_conf_server {
 	char name[64], was[64];       /* NUL-terminated */
+	struct hf_bytes tls_name;     /* empty: the pool's */
 	struct hf_addr addr;
 	enum hf_transport transport;
 	uint32_t weight, max_sessions;
@@ -52,6 +58,11 @@ struct hf_conf_pool {
 	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
 	uint64_t dial_timeout;
+	struct hf_bytes tls_ca;       /* file of who may vouch for servers; empty: the system's */
+	struct hf_bytes tls_name;     /* what their certificates must name; empty: their addresses */
+	struct hf_conf_tls_pair tls_certificate; /* what we show them; empty: nothing */
+	bool tls_verify;
+	uint64_t tls_min_version;     /* 1.2, 1.3 */
 	uint64_t connections;         /* to a server, a worker: of fronts whose connections carry messages */
 	const struct hf_conf_server *servers;
 	unsigned n_servers;
@@ -85,6 +96,10 @@ struct hf_conf_service {
 	uint64_t max_flows_source;    /* open connections of a source address (IPv6: /64); 0 = no limit */
 	uint64_t max_openings_source; /* ... whose opening is not complete */
 	uint64_t answer_rate;         /* our own answers to datagrams of a source, a second; 0 = no limit */
+	struct hf_conf_tls_pairs tls_certificates; /* what clients are shown, by the name they ask for; the first is for all others */
+	struct hf_bytes tls_client_ca; /* file of who may vouch for clients */
+	uint64_t tls_client_certificate; /* off, optional, required */
+	uint64_t tls_min_version;     /* 1.2, 1.3 */
 	struct hf_nets proxy_from;    /* balancers in front, whose connections begin with a PROXY header */
 	struct hf_nets servers_from;  /* where servers are, beside the members' own addresses */
 	void *front_conf;             /* front->conf_size octets, filled and checked */

@@ -279,6 +279,7 @@ struct hf_front {
 	uint16_t port;           /* of a `server` line that names none */
 	bool datagrams;          /* unused octets of a datagram are the end of it */
 	size_t max_opening;      /* flows: octets buffered a side before RELAY */
+	const char *uri_scheme;  /* a server's certificate may name it by such a URI as well as by a host name (RFC 5922); NULL: not */
 	const char *probe_name;  /* the word for its probe in `probe =`; NULL: none */
 
 	const struct hf_option *options; /* its rows, sections SERVICE and POOL; they fill a struct of conf_size octets */

@@ -15,6 +15,10 @@ struct hf_snapshot;
 /* One start of the gateway: the secrets, the boot number and the count of workers never change. site is copied. */
 struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, unsigned workers, size_t letter_box) HF_MUST_USE;
 
+/* What a configuration names in files of other formats (certificates, keys): can it be used? On failure `why` says what and where. Opens no socket;
+ * hf_snapshot_build says the same. */
+enum hf_err hf_net_check(const struct hf_conf *conf, struct hf_writer *why) HF_MUST_USE;
+
 /* Makes all that conf decides ready: listeners opened, engines made, addresses found; changes nothing that runs.
  * `conf` is taken over on HF_OK. On failure `why` says what, where and what to do (HF_EIO: a listener; HF_ENOMEM; HF_EFULL). */
 enum hf_err hf_snapshot_build(struct hf_net *net, struct hf_conf *conf, struct hf_snapshot **out, struct hf_writer *why) HF_MUST_USE;

@@ -37,6 +37,10 @@
 	X(SERVICE_REMOVED, "service-removed", "the service is no longer configured") \
 	X(SERVER_OFF,   "server-off",      "its server was switched off") \
 	X(SHUTDOWN,     "shutdown",        "the gateway stopped") \
+	X(TLS_PLAIN,    "tls-plain",       "the first octets where TLS is spoken were no TLS") \
+	X(TLS_CUT,      "tls-cut",         "the peer closed in the middle of the TLS handshake") \
+	X(TLS_PROOF,    "tls-proof",       "a certificate was missing, or was not believed by who asked for it") \
+	X(TLS_FAILED,   "tls-failed",      "the TLS handshake failed: no common version or cipher, or no sense") \
 	X(BAD_STEP,     "bad-step",        "the front asked for what cannot be done")
 
 enum hf_reason {
@@ -46,7 +50,7 @@ enum hf_reason {
 	HF_R_COUNT
 };
 
-#define HF_REASON_FRONT 32u /* a front's reasons are HF_REASON_FRONT + index into its table */
+#define HF_REASON_FRONT 48u /* a front's reasons are HF_REASON_FRONT + index into its table */
 #define HF_REASON_MAX 128u
 _Static_assert(HF_R_COUNT <= HF_REASON_FRONT, "reasons");
 

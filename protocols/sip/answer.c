@@ -27,7 +27,7 @@ uint16_t sip_return_port(const struct sip_step *s)
 
 	if (via->rport && !s->stream) /* nobody listens at the port that a connection came from */
 		return s->ev->source.port;
-	return via->port ? via->port : 5060;
+	return via->port ? via->port : sip_usual_port(s->ev->transport);
 }
 
 static const char *phrase_of(const struct sip_refusal *r)

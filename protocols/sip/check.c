@@ -43,11 +43,21 @@ static bool loops(struct sip_step *s)
 
 /* ---- the others ---- */
 
-/* sips: must not go over an unprotected hop (RFC 3261 26.2.2), and this gateway has no other. tel: and urn: are the servers' to judge. */
+/* What the Request-URI will be. */
+static const struct sip_uri *target(const struct sip_step *s) { return s->p->strict ? &s->p->msg.route_last.uri : &s->p->msg.uri; }
+
+bool sip_may_go(const struct sip_step *s, enum hf_transport t, bool inner)
+{
+	return !target(s)->sips || hf_transport_is_secure(t) || (inner && s->conf->sips == SIP_SIPS_TRUSTED);
+}
+
+/* Does it come over a way that is as safe as its scheme says? tel: and urn: are the servers' to judge. */
 static bool bad_scheme(struct sip_step *s)
 {
-	const struct sip_uri *u = s->p->strict ? &s->p->msg.route_last.uri : &s->p->msg.uri; /* what the Request-URI will be */
+	const struct sip_uri *u = target(s);
 
+	if (u->sips)
+		return !sip_may_go(s, s->ev->transport, s->p->side == SIP_FROM_MEMBER);
 	return !u->sip && !hf_bytes_ieq(u->scheme, HF_LIT("tel")) && !hf_bytes_ieq(u->scheme, HF_LIT("urn"));
 }
 

@@ -126,14 +126,26 @@ void sip_write_via(const struct sip_step *s, const struct sip_out *o, struct hf_
 	hf_w_str(w, "\r\n");
 }
 
-static void write_uri_end(const struct sip_face *f, struct hf_writer *w)
+/* sips: says by itself that it is TLS (RFC 3261 19.1.2, 26.2.2). */
+static void write_uri_end(const struct sip_face *f, bool sips, struct hf_writer *w)
 {
 	hf_w_bytes(w, f->text);
-	if (f->transport != HF_UDP) {
+	if (f->transport != HF_UDP && !(sips && f->transport == HF_TLS)) {
 		hf_w_str(w, ";transport=");
 		hf_w_str(w, hf_transport_name(f->transport));
 	}
 	hf_w_str(w, ";lr>\r\n");
+}
+
+/* Where it goes next is a sips: URI: then so are we (RFC 3261 16.6 step 4). */
+static bool is_sips(const struct sip_step *s)
+{
+	const struct sip_parcel *p = s->p;
+	unsigned left = p->msg.n_routes - p->own_routes - (p->strict ? 1 : 0);
+
+	if ((p->strict ? &p->msg.route_last.uri : &p->msg.uri)->sips)
+		return true;
+	return left && p->own_routes < SIP_MAX_ROUTES && p->msg.route[p->own_routes].uri.sips;
 }
 
 /* The side that opened the dialog signs it with its tag; a NOTIFY may be what makes the other side's dialog (RFC 6665 4.4.1). */
@@ -141,14 +153,15 @@ static void write_record_route(const struct sip_step *s, const struct sip_out *o
 {
 	const struct sip_parcel *p = s->p;
 	bool from_opens = p->has_cookie ? p->from_opener : !p->msg.to_tag.p;
+	bool sips = is_sips(s) && hf_transport_is_secure(face->transport); /* a trusted hop is no safe one, and must not be called so */
 	struct sip_cookie c = {p->has_cookie ? p->cookie.server_opened : from_opens == (p->side == SIP_FROM_MEMBER), o->cookie_server};
 
-	hf_w_str(w, "Record-Route: <sip:");
+	hf_w_str(w, sips ? "Record-Route: <sips:" : "Record-Route: <sip:");
 	if (c.server) {
 		sip_cookie_write(s->ctx->site, &c, p->msg.call_id, from_opens ? p->msg.from_tag : p->msg.to_tag, w);
 		hf_w_str(w, "@");
 	}
-	write_uri_end(face, w);
+	write_uri_end(face, sips, w);
 }
 
 /* Methods that make a dialog; in one, Record-Route has no effect (RFC 3261 12.2). */
@@ -180,7 +193,7 @@ static void write_path(const struct sip_step *s, const struct sip_out *o, struct
 	hf_w_str(w, "Path: <sip:");
 	sip_flow_write(s->ctx->site, &f, w);
 	hf_w_str(w, "@");
-	write_uri_end(&o->out, w);
+	write_uri_end(&o->out, false, w);
 }
 
 static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_out *o)

@@ -79,6 +79,10 @@ static void to_server(struct sip_step *s, const struct hf_chosen *c)
 		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, RETRY_AFTER});
 		return;
 	}
+	if (!sip_may_go(s, c->transport, true)) {
+		sip_refuse(s, &(struct sip_refusal){416, NULL, SIP_R_SCHEME, HF_NONE});
+		return;
+	}
 	if (holds || again)
 		s->p->hold = c->hold;
 	if (!sip_send_to(s, c))
@@ -116,6 +120,10 @@ static void to_hop(struct sip_step *s, const struct sip_hop *hop)
 			       .transport = hop->transport, .flow = hop->flow};
 	struct sip_out out = {.cookie_server = s->p->has_cookie ? s->p->cookie.server : ev->member, .transport = hop->transport, .strict = hop->strict};
 
+	if (!sip_may_go(s, hop->transport, false)) {
+		sip_refuse(s, &(struct sip_refusal){416, NULL, SIP_R_SCHEME, HF_NONE});
+		return;
+	}
 	send.listener = hop->out->transport == hop->transport ? hop->out->hash : 0;
 	out.out = sip_face_of(s->ctx->arena, hop->out, hop->local.family ? &hop->local : &hop->out->addr);
 	out.in = sip_face_of(s->ctx->arena, ev->listener, &ev->local);
@@ -324,10 +332,11 @@ static const struct hf_default defaults[] = {{"affinity", "auto"}, {"load-factor
 
 const struct hf_front hf_sip_front = {
 	.name = "sip",
-	.transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP),
+	.transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_TLS),
 	.server_transport = HF_UDP,
 	.framed = true,
-	.port = 5060,
+	.port = SIP_PORT,
+	.uri_scheme = "sip",
 	.datagrams = true,
 	.max_opening = SIP_MESSAGE_MAX + PIPELINED,
 	.probe_name = "options",

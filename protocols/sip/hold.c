@@ -227,7 +227,7 @@ static void next_attempt(struct sip_step *s, struct sip_hold *h, struct sip_turn
 		sip_held_go_on(s, h);
 		return;
 	}
-	if (!c->server || !c->out || sip_held_attempt(h, c->server) >= 0) {
+	if (!c->server || !c->out || sip_held_attempt(h, c->server) >= 0 || !sip_may_go(r, c->transport, true)) {
 		no_next(s, h, t);
 		return;
 	}

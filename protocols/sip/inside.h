@@ -73,6 +73,7 @@ struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX];
 enum { SIP_PROBE_METHOD_MAX = 32, SIP_PROBE_FROM_MAX = 128 };
 
 enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
+enum { SIP_SIPS_TLS, SIP_SIPS_TRUSTED };
 
 struct sip_conf {
 	struct sip_keys key;
@@ -81,7 +82,7 @@ struct sip_conf {
 	uint64_t try_timeout /* ms */, max_attempts;
 	struct sip_codes failover_codes;
 	uint64_t early_expiry, session_expiry; /* ms */
-	uint64_t options;
+	uint64_t options, sips;
 	struct hf_bytes own_names;             /* host names, blanks between */
 	struct sip_codes probe_codes;
 	struct hf_bytes probe_method, probe_from; /* from: a user, or a URI with a colon */
@@ -91,7 +92,7 @@ struct sip_conf {
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 21 };
+enum { SIP_N_OPTIONS = 22 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
@@ -103,6 +104,10 @@ enum hf_err sip_probe_from_read(struct hf_bytes text, void *field, struct hf_wri
 bool sip_codes_have(const struct sip_codes *c, unsigned status);
 
 /* ---- a parcel ---- */
+
+/* Usual ports (RFC 3261 19.1.2). */
+enum { SIP_PORT = 5060, SIP_PORT_SECURE = 5061 };
+static inline uint16_t sip_usual_port(enum hf_transport t) { return hf_transport_is_secure(t) ? SIP_PORT_SECURE : SIP_PORT; }
 
 enum sip_side { SIP_FROM_CLIENT, SIP_FROM_MEMBER };
 
@@ -161,6 +166,8 @@ uint16_t sip_return_port(const struct sip_step *s);
 
 /* ---- check.c ---- */
 
+/* May the request go over such a hop? One to a sips: URI only over a safe one (RFC 3261 26.2.2), but for inner ones that the operator trusts. */
+bool sip_may_go(const struct sip_step *s, enum hf_transport t, bool inner);
 /* Reads what the request says of its way: loop hash, Routes, side. */
 void sip_look(struct sip_step *s);
 /* True: the request may go on. False: it has been answered or dropped. */

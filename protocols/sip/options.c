@@ -7,7 +7,7 @@
 #define AT(f) .offset = offsetof(struct sip_conf, f)
 #define LIVE .sections = HF_IN_SERVICE, .reload = HF_RELOAD_LIVE
 
-static const char *const options_words[] = {"forward", "answer", NULL}, *const tenant_words[] = {"service", "domain", NULL};
+static const char *const options_words[] = {"forward", "answer", NULL}, *const tenant_words[] = {"service", "domain", NULL}, *const sips_words[] = {"tls", "trusted", NULL};
 
 const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	{"key", HF_OPT_CUSTOM, LIVE, AT(key), .dflt = "call-id", .read = sip_keys_read,
@@ -36,6 +36,8 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "How long an answered call is remembered after its last request, when no Session-Expires was agreed."},
 	{"options", HF_OPT_CHOICE, LIVE, AT(options), .dflt = "forward", .words = options_words,
 	 .help = "What becomes of OPTIONS to the gateway itself: forwarded to a server, so that its answer tells of the pool, or answered here."},
+	{"sips", HF_OPT_CHOICE, LIVE, AT(sips), .dflt = "tls", .words = sips_words,
+	 .help = "Over what a request to a sips: URI may pass between here and the servers: TLS alone, any other is refused with 416; or anything, where that network is trusted."},
 	{"own-names", HF_OPT_TEXT, LIVE, AT(own_names), .max = 4096, .dflt = "",
 	 .help = "Host names that mean this gateway in Route and Request-URI, blanks between; its addresses and advertised names are known."},
 	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = SIP_MESSAGE_MAX, .unit = "octets", .dflt = "65535",

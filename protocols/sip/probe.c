@@ -58,6 +58,7 @@ static const char *from_of(const struct sip_conf *conf, char buf[FIELD], const s
 
 bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w)
 {
+	static const char *const vias[HF_TRANSPORTS] = {"SIP/2.0/UDP ", "SIP/2.0/TCP ", "SIP/2.0/TLS ", "SIP/2.0/WS ", "SIP/2.0/WSS "};
 	const struct sip_conf *conf = ctx->conf;
 	char branch[NAME], call[NAME], after_via[FIELD], uri[FIELD], via[FIELD], from[FIELD], to[FIELD], method[SIP_PROBE_METHOD_MAX + 1], cseq[FIELD];
 	struct osip_door_request r = {.method = method, .call_id = call, .cseq = cseq};
@@ -72,7 +73,7 @@ bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct 
 	hf_w_printf(&c, "1 %s", method);
 	cseq[c.n] = 0;
 	r.uri = field(uri, "sip:", &p->addr, "");
-	r.via = field(via, hf_transport_is_stream(p->transport) ? "SIP/2.0/TCP " : "SIP/2.0/UDP ", &p->local, after_via);
+	r.via = field(via, vias[p->transport], &p->local, after_via);
 	r.from = from_of(conf, from, p, call);
 	r.to = field(to, "<sip:", &p->addr, ">");
 	return osip_door_compose(&r, w);

@@ -4,8 +4,6 @@
  * Called by front.c; asks no engine. */
 #include "inside.h"
 
-enum { DEFAULT_PORT = 5060 };
-
 /* ---- is it us ---- */
 
 static bool own_addr(const struct sip_step *s, const struct hf_addr *a)
@@ -74,9 +72,21 @@ static bool own_name(const struct sip_step *s, const struct sip_uri *u)
 	return false;
 }
 
+/* What a URI is reached over (RFC 3263 4.1, RFC 3261 26.2.2): sips: makes TCP TLS. HF_TRANSPORTS: nothing that we have. */
+static enum hf_transport transport_of(const struct sip_uri *u)
+{
+	enum hf_transport t = u->sips ? HF_TCP : HF_UDP;
+
+	if (u->transport.p && !hf_transport_read(u->transport, &t))
+		return HF_TRANSPORTS;
+	if (u->sips && t != HF_TLS)
+		t = t == HF_TCP ? HF_TLS : HF_TRANSPORTS;
+	return t <= HF_TLS ? t : HF_TRANSPORTS;
+}
+
 bool sip_is_own(const struct sip_step *s, const struct sip_uri *u)
 {
-	uint16_t port = u->port ? u->port : u->sips ? DEFAULT_PORT + 1 : DEFAULT_PORT;
+	uint16_t port = u->port ? u->port : sip_usual_port(transport_of(u));
 	struct hf_addr a = {0};
 
 	if (!u->sip && !u->sips)
@@ -135,7 +145,7 @@ static bool sent_by_strict(struct sip_step *s)
 {
 	const struct sip_msg *m = &s->p->msg;
 
-	if (!m->n_routes || !m->uri.sip)
+	if (!m->n_routes || (!m->uri.sip && !m->uri.sips))
 		return false;
 	return read_token(s, &m->uri) || (m->uri.lr && sip_is_own(s, &m->uri));
 }
@@ -252,16 +262,16 @@ static struct sip_hop leave_by(const struct sip_step *s, struct sip_hop hop)
 
 static struct sip_hop to_uri(const struct sip_step *s, const struct sip_uri *u, bool is_route)
 {
-	struct sip_hop hop = {.kind = SIP_HOP_ADDR, .strict = is_route && !u->lr, .transport = HF_UDP};
+	struct sip_hop hop = {.kind = SIP_HOP_ADDR, .strict = is_route && !u->lr, .transport = transport_of(u)};
 	struct hf_bytes host = u->maddr.n ? u->maddr : u->host;
 
-	if (!u->sip || (u->transport.p && (!hf_transport_read(u->transport, &hop.transport) || hop.transport > HF_TCP)))
+	if ((!u->sip && !u->sips) || hop.transport == HF_TRANSPORTS)
 		return (struct sip_hop){.kind = SIP_HOP_BAD};
 	if (!is_route && sip_is_own(s, u))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
 	if (hf_addr_read_ip(host, &hop.addr) != HF_OK)
 		return (struct sip_hop){.kind = SIP_HOP_NAME};
-	hop.addr.port = u->port ? u->port : DEFAULT_PORT;
+	hop.addr.port = u->port ? u->port : sip_usual_port(hop.transport);
 	if (own_addr(s, &hop.addr))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
 	hop.out = listener_to(s, &hop.addr, hop.transport);

@@ -26,7 +26,7 @@ static enum hf_err check(struct gateway *g, struct hf_conf *next, struct hf_find
 /* Takes `next` over, whatever comes of it. */
 static enum hf_err put_in_force(struct gateway *g, struct hf_conf *next, struct hf_findings *f)
 {
-	uint8_t buf[1024];
+	uint8_t buf[1400]; /* a path has up to 1024 */
 	struct hf_writer why = hf_writer_on(buf, sizeof buf);
 	struct hf_snapshot *s = NULL;
 	enum hf_err e = hf_snapshot_build(g->net, next, &s, &why);

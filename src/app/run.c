@@ -20,10 +20,23 @@ struct start {
 	struct hf_writer why;
 };
 
+static enum hf_err files_good(const struct hf_conf *c, struct hf_findings *f)
+{
+	uint8_t buf[1400];
+	struct hf_writer why = hf_writer_on(buf, sizeof buf);
+	enum hf_err e = hf_net_check(c, &why);
+
+	if (e != HF_OK)
+		report_add(f, true, hf_writer_view(&why));
+	return e;
+}
+
 static enum hf_exit load(struct start *s)
 {
 	enum hf_err e = hf_conf_load(s->g->args->file, &s->conf, &s->findings);
 
+	if (e == HF_OK)
+		e = files_good(s->conf, &s->findings);
 	if (e == HF_OK)
 		e = places_find(&s->conf->gateway, &s->g->places, &s->findings);
 	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_CONFIG;

@@ -119,6 +119,56 @@ static void check_ways(const struct hf_conf_service *v, struct finding_to *to)
 	}
 }
 
+/* ---- TLS ---- */
+
+static unsigned line_of(const struct load *l, const struct ini_section *s, const char *option)
+{
+	const struct ini_entry *e = ini_find(&l->doc, s, option);
+
+	return e ? e->line : s->line;
+}
+
+static void check_tls_service(const struct load *l, unsigned i, struct finding_to *to)
+{
+	const struct hf_conf_service *v = &l->services[i];
+	const struct ini_section *s = l->service_parts[i].section;
+	const struct hf_conf_listen *secure = NULL;
+
+	for (unsigned j = 0; j < v->n_listens && !secure; j++)
+		if (hf_transport_is_secure(v->listens[j].transport))
+			secure = &v->listens[j];
+	if (secure && !v->tls_certificates.n)
+		finding_error(to, secure->line, "listen: %s:// shows a certificate: add tls-certificate = FILE to [service %s]", hf_transport_name(secure->transport), v->name);
+	if (!secure && v->tls_certificates.n)
+		finding_warn(to, line_of(l, s, "tls-certificate"), "tls-certificate: [service %s] has no listen = tls://...", v->name);
+	if (v->tls_client_certificate && !v->tls_client_ca.n)
+		finding_error(to, line_of(l, s, "tls-client-certificate"), "tls-client-certificate: nobody vouches for clients: add tls-client-ca = FILE");
+	if (!v->tls_client_certificate && v->tls_client_ca.n)
+		finding_warn(to, line_of(l, s, "tls-client-ca"), "tls-client-ca: clients are not asked for a certificate: tls-client-certificate = optional | required");
+}
+
+static void check_tls_pool(const struct load *l, unsigned i, struct finding_to *to)
+{
+	const struct hf_conf_pool *p = &l->pools[i];
+	unsigned line = line_of(l, l->pool_parts[i].section, "tls-verify");
+	bool secure = false;
+
+	for (unsigned j = 0; j < p->n_servers; j++)
+		secure |= hf_transport_is_secure(p->servers[j].transport);
+	if (secure && !p->tls_verify)
+		finding_warn(to, line, "tls-verify = no: whoever answers at a server's address is taken for it");
+	if (p->tls_name.n && !endpoint_is_name(p->tls_name))
+		finding_error(to, line_of(l, l->pool_parts[i].section, "tls-name"), "tls-name: a host name or an address");
+}
+
+void confcheck_tls(struct load *l, struct finding_to *to)
+{
+	for (unsigned i = 0; i < l->conf.n_services; i++)
+		check_tls_service(l, i, to);
+	for (unsigned i = 0; i < l->conf.n_pools; i++)
+		check_tls_pool(l, i, to);
+}
+
 void confcheck_whole(struct load *l, struct finding_to *to)
 {
 	unsigned line = l->gateway ? l->gateway->line : 1;

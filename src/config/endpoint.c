@@ -92,6 +92,24 @@ static bool read_place(const char *what, struct hf_bytes text, const struct hf_f
 	return e == HF_OK;
 }
 
+static bool is_host(struct hf_bytes b)
+{
+	for (size_t i = 0; i < b.n; i++) {
+		uint8_t c = hf_lower(b.p[i]);
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'))
+			return false;
+	}
+	return b.n >= 1 && b.n <= 253;
+}
+
+bool endpoint_is_name(struct hf_bytes b)
+{
+	struct hf_addr a;
+
+	return is_host(b) || hf_addr_read_ip(b, &a) == HF_OK;
+}
+
 /* HOST[:PORT], a name or an address: it is told to peers, never looked up. */
 static bool is_host_port(struct hf_bytes b)
 {
@@ -102,15 +120,9 @@ static bool is_host_port(struct hf_bytes b)
 
 	if (b.n && b.p[0] == '[')
 		return hf_addr_read(b, 1, &a) == HF_OK && a.port;
-	if (host.n < 1 || host.n > 253 || (colon < b.n && hf_read_uint(hf_bytes_sub(b, colon + 1, b.n), 65535, &port) != HF_OK))
+	if (colon < b.n && hf_read_uint(hf_bytes_sub(b, colon + 1, b.n), 65535, &port) != HF_OK)
 		return false;
-	for (size_t i = 0; i < host.n; i++) {
-		uint8_t c = hf_lower(host.p[i]);
-
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'))
-			return false;
-	}
-	return port != 0;
+	return is_host(host) && port != 0;
 }
 
 static void listen_word(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_service *s, struct hf_conf_listen *list, bool *usable, struct finding_to *to)
@@ -215,12 +227,18 @@ static void copy_name(char out[64], struct hf_bytes name)
 
 static void server_word(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_server *v, struct finding_to *to)
 {
-	struct hf_bytes was = hf_bytes_sub(word, 4, word.n);
+	struct hf_bytes was = hf_bytes_sub(word, 4, word.n), tls_name = hf_bytes_sub(word, 9, word.n);
 
 	if (read_option_number(e, word, "weight=", 256, &v->weight, to) || read_option_number(e, word, "max-sessions=", UINT32_MAX, &v->max_sessions, to))
 		return;
+	if (hf_bytes_starts(word, HF_LIT("tls-name="))) {
+		v->tls_name = tls_name;
+		if (!endpoint_is_name(tls_name))
+			finding_error(to, e->line, "server: %s: a host name or an address", hf_log_text(word));
+		return;
+	}
 	if (!hf_bytes_starts(word, HF_LIT("was=")))
-		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N and was=OLDNAME", hf_log_text(word));
+		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, was=OLDNAME and tls-name=NAME", hf_log_text(word));
 	else if (!ini_is_name(was))
 		finding_error(to, e->line, "server: %s: not a server's name", hf_log_text(word));
 	else if (hf_bytes_eq(was, hf_bytes_str(v->name)))

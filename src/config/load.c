@@ -103,7 +103,7 @@ static void fill_services(struct load *l, struct finding_to *to)
 
 /* Pools before services: a service starts from what its pool says. */
 static void (*const steps[])(struct load *, struct finding_to *) = {
-	link_sections, link_services, fill_gateway, fill_pools, fill_services, confcheck_pools, confcheck_fronts, confcheck_whole,
+	link_sections, link_services, fill_gateway, fill_pools, fill_services, confcheck_pools, confcheck_fronts, confcheck_tls, confcheck_whole,
 };
 
 static struct load *new_load(const char *path, struct hf_bytes *text)

@@ -27,6 +27,7 @@ void link_services(struct load *l, struct finding_to *to);
 /* Steps in confcheck.c: what only the whole can tell. */
 void confcheck_pools(struct load *l, struct finding_to *to);
 void confcheck_fronts(struct load *l, struct finding_to *to);
+void confcheck_tls(struct load *l, struct finding_to *to);
 void confcheck_whole(struct load *l, struct finding_to *to);
 
 #endif

@@ -17,9 +17,12 @@ static const char *const hash_words[] = {"carp", "ring", "maglev", "modulo", NUL
 static const char *const balance_words[] = {"hash", "least-sessions", "round-robin", "random", NULL};
 static const char *const drain_words[] = {"keep", "move", NULL};
 static const char *const persist_words[] = {"auto", "yes", "no", NULL};
+static const char *const tls_client_words[] = {"off", "optional", "required", NULL};
+static const char *const tls_version_words[] = {"1.2", "1.3", NULL};
 static const char *const fallback_words[] = {"least-sessions", "round-robin", "source", NULL};
 
 #define ENTRIES_MAX 268435456u /* 2^28: counts of sessions have that many bits */
+#define PATH_OCTETS 1024
 #define WORKERS_MAX 64 /* a worker has an octet in names on the wire; more cores than this were never measured */
 
 static enum hf_err read_workers(struct hf_bytes text, void *field, struct hf_writer *why)
@@ -110,6 +113,32 @@ static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer
 		text = hf_bytes_sub(text, word.n + 1, text.n);
 	}
 	return HF_OK;
+}
+
+static enum hf_err read_pair(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_conf_tls_pair *p = field;
+	size_t n = hf_bytes_find(text, ' ');
+
+	*p = (struct hf_conf_tls_pair){hf_bytes_sub(text, 0, n), hf_bytes_trim(hf_bytes_sub(text, n, text.n))};
+	if (p->certificate.n && p->certificate.n <= PATH_OCTETS && p->key.n <= PATH_OCTETS && hf_bytes_find(p->key, ' ') == p->key.n)
+		return HF_OK;
+	hf_w_printf(why, "CERTIFICATE-FILE [KEY-FILE], each of at most %d octets", PATH_OCTETS);
+	return HF_EINVAL;
+}
+
+static enum hf_err read_pairs(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_conf_tls_pairs *l = field;
+	enum hf_err e;
+
+	if (l->n == HF_TLS_CERTIFICATES_MAX) {
+		hf_w_printf(why, "more than %d", HF_TLS_CERTIFICATES_MAX);
+		return HF_EFULL;
+	}
+	e = read_pair(text, &l->pair[l->n], why);
+	l->n += e == HF_OK;
+	return e;
 }
 
 /* A server that has been down for a day has no sessions left to wait for. */
@@ -204,7 +233,7 @@ static const struct hf_option service[] = {
 	{"protocol", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_RESTART, .unit = "name", .help = "What is spoken here."},
 	{"listen", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "[TRANSPORT://]ADDRESS[:PORT] [inside] [advertise=HOST[:PORT]] ...",
 		.help = "Where it listens; may repeat, and hold several. Port 0: any free one. inside: this listener faces the servers. "
-			"advertise: what peers are told instead of the address. TRANSPORT: what the protocol has of udp and tcp."},
+			"advertise: what peers are told instead of the address. TRANSPORT: what the protocol has of udp, tcp and tls."},
 	{"pool", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "name", .help = "Which [pool NAME] it sends to."},
 	{"handshake-timeout", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 100, .max = 10 * MINUTE, .dflt = "10s", AT(hf_conf_service, handshake_timeout),
 		.help = "From accept to the end of a flow's opening."},
@@ -218,6 +247,15 @@ static const struct hf_option service[] = {
 		.help = "Of these, connections that have not yet said what they want: only slow or idle ones add up; off: no limit."},
 	{"answer-rate", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = 1000000, .unit = "a second", .dflt = "1000", .off_ok = true, AT(hf_conf_service, answer_rate),
 		.help = "The gateway's own answers to datagrams of one source address: a forged source is not flooded through us; off: no limit."},
+	{"tls-certificate", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "CERTIFICATE-FILE [KEY-FILE]", AT(hf_conf_service, tls_certificates), .read = read_pairs,
+		.help = "What tls listeners show: a PEM file with the certificate, those that vouch for it behind it, and the key unless that has a file of its own. May repeat: a client "
+			"gets the first that names the server name it asks for, else the first of all. The files are read at start and reload, as the user that the gateway has become."},
+	{"tls-client-certificate", HF_OPT_CHOICE, HF_IN_SERVICE, HF_RELOAD_LIVE, .dflt = "off", AT(hf_conf_service, tls_client_certificate), .words = tls_client_words,
+		.help = "Whether tls listeners ask clients for a certificate: one that is shown must hold, required refuses who shows none."},
+	{"tls-client-ca", HF_OPT_TEXT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = PATH_OCTETS, .unit = "path", AT(hf_conf_service, tls_client_ca),
+		.help = "PEM file of the authorities that may vouch for clients."},
+	{"tls-min-version", HF_OPT_CHOICE, HF_IN_SERVICE, HF_RELOAD_LIVE, .dflt = "1.2", AT(hf_conf_service, tls_min_version), .words = tls_version_words,
+		.help = "The oldest TLS that is spoken with clients; ciphers are OpenSSL's own choice."},
 	{"proxy-from", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, proxy_from), .read = read_nets,
 		.help = "Balancers in front of this service: their connections must begin with a PROXY header (v1 or v2), which names the client."},
 	{"receive-buffer", HF_OPT_SIZE, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "1m", .off_ok = true, AT(hf_conf_service, receive_buffer),
@@ -226,9 +264,9 @@ static const struct hf_option service[] = {
 
 #define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
 static const struct hf_option pool[] = {
-	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [was=OLDNAME]",
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [was=OLDNAME] [tls-name=NAME]",
 		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
-			"was: it takes over the sessions of a former name. TRANSPORT as for listen."},
+			"was: it takes over the sessions of a former name. tls-name: what its certificate must name. TRANSPORT as for listen."},
 	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
 		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},
 	{"hash", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "carp", AT(hf_conf_pool, hash), .words = hash_words,
@@ -274,6 +312,16 @@ static const struct hf_option pool[] = {
 		.help = "So many failed ones in a row take a server down."},
 	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
 		.help = "A server that does not take a connection in this time has failed."},
+	{"tls-verify", HF_OPT_BOOL, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "yes", AT(hf_conf_pool, tls_verify),
+		.help = "Whether a tls server must prove by its certificate that it is who it should be."},
+	{"tls-ca", HF_OPT_TEXT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = PATH_OCTETS, .unit = "path", AT(hf_conf_pool, tls_ca),
+		.help = "PEM file of the authorities that may vouch for servers; without it those that the system trusts."},
+	{"tls-name", HF_OPT_TEXT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 253, .unit = "name", AT(hf_conf_pool, tls_name),
+		.help = "What the certificates of tls servers must name, exactly, and what they are told is asked for (SNI); without it their addresses. A server's own tls-name comes first."},
+	{"tls-certificate", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "CERTIFICATE-FILE [KEY-FILE]", AT(hf_conf_pool, tls_certificate), .read = read_pair,
+		.help = "What tls servers are shown that ask for a certificate."},
+	{"tls-min-version", HF_OPT_CHOICE, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "1.2", AT(hf_conf_pool, tls_min_version), .words = tls_version_words,
+		.help = "The oldest TLS that is spoken with servers."},
 	{"connections", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_NEW, .min = 1, .max = 64, .unit = "connections", .dflt = "2", AT(hf_conf_pool, connections),
 		.help = "Connections that each worker keeps to a server, for protocols whose connections carry messages; a key always uses the same one."},
 };
@@ -298,7 +346,7 @@ bool optrows_is_special(const struct hf_option *row)
 
 bool optrows_repeats(const struct hf_option *row)
 {
-	return optrows_is_special(row) && optval_listed("listen server", hf_bytes_str(row->name));
+	return row->read == read_pairs || (optrows_is_special(row) && optval_listed("listen server", hf_bytes_str(row->name)));
 }
 
 bool optrows_takes_probe(const struct hf_option *row)

@@ -46,6 +46,7 @@ struct side { /* what a relayed octet needs stands together */
 struct stream {
 	bool link;             /* we dialled it; source is whom */
 	uint8_t index;         /* of several links to one address */
+	uint32_t identity;     /* layers_identity, as it was dialled */
 	bool cut;              /* what waits in `out` begins inside a message */
 	bool again;            /* a link that carries what another could not send: there is no third */
 	bool dirty, blocked, resume; /* in w->dirty; in w->blocked; it was, and has messages to go on with */
@@ -156,6 +157,8 @@ void link_forget(struct flow *f);
 /* layers.c: what lies between a connection's socket and its octets, by its transport. False: no memory, or its layer cannot be. */
 bool layers_accept(struct flow *f, const struct snap_service *s) HF_MUST_USE; /* what was read already goes through them first */
 bool layers_dial(struct flow *f, const struct snap_service *s) HF_MUST_USE;
+/* Differs between connections to one place that are not the same to the peer. */
+uint32_t layers_identity(const struct snap_pool *p, enum hf_transport t);
 
 /* stuck.c */
 void stuck_free(struct flow *f);

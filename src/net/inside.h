@@ -62,13 +62,16 @@ struct snap_member {
 	enum hf_transport transport;
 	uint32_t hash, was_hash;
 	char name[64];
+	struct hf_bytes tls_name; /* what its certificate must name; empty: its address */
 	struct hf_addr addr;
 	struct hf_addr from; /* the address that the system sends from towards it; family 0: unknown */
 };
 
 struct snap_cell { uint32_t key; uint16_t at; }; /* at: index + 1, 0 = empty */
 
+struct tls;
 struct snap_pool {
+	struct tls *tls;             /* what servers are asked and shown; NULL: nothing of it speaks TLS */
 	const struct hf_conf_pool *conf;
 	struct pool_rt *rt;
 	struct snap_member *members;
@@ -85,6 +88,7 @@ struct snap_service {
 	const struct hf_conf_service *conf;
 	struct service_rt *rt;
 	struct snap_pool *pool;
+	struct tls *tls;             /* what clients are shown and asked; NULL: no listener speaks TLS */
 	struct hf_listener_info *infos;
 	struct socks **socks;        /* parallel to infos */
 	unsigned n_infos;
@@ -140,6 +144,14 @@ void lasting_free_pools(struct hf_net *net);
 enum hf_err listeners_open(struct hf_net *net, struct hf_snapshot *s, struct snap_service *v, struct hf_writer *why) HF_MUST_USE;
 enum hf_err listeners_own(struct snap_service *v) HF_MUST_USE;
 void listeners_release(struct hf_net *net, struct socks *x);
+
+/* ---- layers.c: what the connections of a snapshot need of TLS. False: `why` says what is wrong with which file ---- */
+
+bool layers_of_service(const struct hf_net *net, struct snap_service *v, struct hf_writer *why) HF_MUST_USE;
+struct wire;
+/* The layers of a connection to a member, or to an address (m NULL). NULL: none, or they cannot be. */
+struct wire *layers_over(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t, int fd, const struct hf_addr *to) HF_MUST_USE;
+bool layers_of_pool(const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why) HF_MUST_USE;
 
 /* ---- letters (letter.c): by value, bounded in octets ---- */
 
@@ -258,6 +270,7 @@ struct hf_net {
 	struct tales *tales;         /* what will be told of sessions (tale.h) ... */
 	struct hf_lines *lines;      /* ... there; NULL: nowhere */
 	struct hf_timer *tales_sweep;
+	uint8_t tls_keys[80];        /* TLS_TICKET_KEYS: of this start, so that a reload ends no client's resumption */
 	_Atomic uint64_t open_flows; /* all workers */
 	_Atomic unsigned offs;       /* how often servers became off */
 };

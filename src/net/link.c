@@ -24,10 +24,13 @@ static struct flow **bucket_of(struct links *l, uint16_t service, const struct h
 	return &l->bucket[h >> 22];
 }
 
-static struct flow *find(struct worker *w, uint16_t service, const struct hf_addr *to, enum hf_transport t, unsigned index)
+static struct flow *find(struct worker *w, const struct snap_service *s, const struct link_to *to)
 {
-	for (struct flow *f = *bucket_of(w->links, service, to, index); f; f = f->stream->next_link)
-		if (f->service == service && f->stream->index == index && f->transport == t && hf_addr_eq(&f->source, to) && !f->end && !f->side[HF_CLIENT].eof)
+	uint32_t identity = layers_identity(s->pool, to->transport);
+
+	for (struct flow *f = *bucket_of(w->links, s->rt->id, &to->addr, to->index); f; f = f->stream->next_link)
+		if (f->service == s->rt->id && f->stream->index == to->index && f->transport == to->transport && f->stream->identity == identity &&
+		    hf_addr_eq(&f->source, &to->addr) && !f->end && !f->side[HF_CLIENT].eof)
 			return f;
 	return NULL;
 }
@@ -73,6 +76,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->source = to->addr;
 	f->transport = to->transport;
 	f->stream->index = (uint8_t)to->index;
+	f->stream->identity = layers_identity(s->pool, to->transport);
 	flow_at(f, s->pool->rt, to->member);
 	f->stream->link = true;
 	f->phase = PHASE_LINKING;
@@ -91,7 +95,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
 {
-	struct flow *f = find(w, s->rt->id, &to->addr, to->transport, to->index);
+	struct flow *f = find(w, s, to);
 
 	if (f)
 		return f;

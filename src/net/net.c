@@ -70,6 +70,7 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	HF_BUG_ON(workers == 0 || workers > NET_WORKERS_MAX);
 	net->control = control;
 	net->site = *site;
+	hf_random(net->tls_keys, sizeof net->tls_keys);
 	net->letter_box = letter_box < BOX_MIN ? BOX_MIN : letter_box;
 	net->receipt_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	net->receipt = net->receipt_fd >= 0 ? hf_watch_new(control, net->receipt_fd, HF_READ, receipt, net) : NULL;

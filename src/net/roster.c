@@ -48,6 +48,7 @@ struct newcomer {
 	const char *name, *was;
 	struct hf_addr addr;
 	enum hf_transport transport;
+	struct hf_bytes tls_name;
 	bool removed;
 };
 
@@ -56,7 +57,7 @@ static void add(const struct hf_net *net, const struct hf_conf *conf, struct sna
 	struct snap_member *m = &p->members[p->n_members++];
 	struct hf_bytes pool = hf_bytes_str(p->conf->name);
 
-	*m = (struct snap_member){.id = n->id, .removed = n->removed, .transport = n->transport, .addr = n->addr};
+	*m = (struct snap_member){.id = n->id, .removed = n->removed, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
 	snprintf(m->name, sizeof m->name, "%s", n->name);
 	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->name));
 	if (n->was[0])
@@ -73,7 +74,7 @@ static void add_listed(const struct hf_net *net, const struct hf_conf *conf, str
 
 		/* a line that does not tell its former name any more: old cookies may come yet */
 		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
-		add(net, conf, p, &(struct newcomer){p->plan_ids[i], s->name, s->was[0] ? s->was : r.was, s->addr, s->transport, false});
+		add(net, conf, p, &(struct newcomer){p->plan_ids[i], s->name, s->was[0] ? s->was : r.was, s->addr, s->transport, s->tls_name, false});
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "inside.h"
 #include "probe.h"
+#include "tls.h"
 
 #define RECEIPTS_MS 1000 /* a worker takes a snapshot at its next turn, within milliseconds; one that does not holds up the control loop no longer */
 
@@ -21,12 +22,15 @@ static void free_parts(struct hf_net *net, struct hf_snapshot *s)
 			free((void *)(uintptr_t)v->infos[j].uri.p);
 			listeners_release(net, v->socks[j]);
 		}
+		tls_drop(v->tls);
 		free(v->infos);
 		free(v->socks);
 		free(v->own);
 	}
-	for (unsigned i = 0; i < s->n_pools; i++)
+	for (unsigned i = 0; i < s->n_pools; i++) {
+		tls_drop(s->pools[i].tls);
 		roster_free(&s->pools[i]);
+	}
 	free(s->services);
 	free(s->pools);
 }
@@ -57,6 +61,8 @@ static enum hf_err build_pools(struct hf_net *net, const struct hf_conf *conf, s
 		if (!p->rt)
 			return HF_ENOMEM;
 		s->n_pools++;
+		if (!layers_of_pool(conf, p, why))
+			return HF_EINVAL;
 		e = roster_make(net, conf, p, why);
 		if (e != HF_OK)
 			return e;
@@ -78,6 +84,8 @@ static enum hf_err build_service(struct hf_net *net, struct hf_snapshot *s, cons
 		if (s->pools[i].conf == c->pool)
 			v->pool = &s->pools[i];
 	HF_BUG_ON(!v->pool);
+	if (!layers_of_service(net, v, why))
+		return HF_EINVAL;
 	e = listeners_open(net, s, v, why);
 	return e == HF_OK ? listeners_own(v) : e;
 }

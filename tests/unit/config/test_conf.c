@@ -78,7 +78,7 @@ static void test_listens(void **state)
 
 	(void)state;
 	accepts("[service calls]\nprotocol = tide\nlisten = udp://0.0.0.0:0 inside tcp://0.0.0.0:7000 advertise=sip.example.org:99 inside 192.0.2.1\n"
-		"listen = udp://0.0.0.0:0 tls://[::1]:7001 advertise=[2001:db8::1]:5\npool = pbx\n" GOOD_POOL);
+		"listen = udp://0.0.0.0:0 tls://[::1]:7001 advertise=[2001:db8::1]:5\ntls-certificate = c.pem\npool = pbx\n" GOOD_POOL);
 	l = conf->services[0].listens;
 	assert_int_equal(conf->services[0].n_listens, 5);
 	assert_true(l[0].transport == HF_UDP && l[0].addr.port == 0 && l[0].inside && !l[0].advertise.n);
@@ -96,7 +96,7 @@ static void test_listens_refused(void **state)
 		{"listen = *:1", "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT"},
 		{"listen = udp://192.0.2.3:1 udp://192.0.2.3:1", "udp://192.0.2.3:1: line 5 listens there already"},
 		{"listen = 192.0.2.1", "udp://192.0.2.1:7000: line 3 listens there already"},
-		{"listen = tcp://192.0.2.3:1 tls://192.0.2.3:1", "line 5 listens there already"},
+		{"listen = tcp://192.0.2.3:1 tls://192.0.2.3:1\ntls-certificate = c.pem", "line 5 listens there already"},
 		{"listen = wss://192.0.2.3:1", "wss:// is no transport of protocol tide"},
 		{"listen = tls://192.0.2.3", "tls needs its port written"},
 		{"listen = udp://192.0.2.3:99999", "a port is 0..65535"},
@@ -218,7 +218,7 @@ static void test_starved(void **state)
 /* A file at every cut ends well, and never as something that the whole is not; the sanitizer looks. */
 static void test_cuts(void **state)
 {
-	static const char text[] = "[gateway]\nworkers = 2\n" GOOD_SERVICE "listen = tls://[::1]:70 inside advertise=a:1\nswell = 5s\n" GOOD_POOL "server = b tcp://192.0.2.1:4 weight=3 was=x\nload-factor = 1.25\n";
+	static const char text[] = "[gateway]\nworkers = 2\n" GOOD_SERVICE "tls-certificate = c k\nlisten = tls://[::1]:70 inside advertise=a:1\nswell = 5s\n" GOOD_POOL "server = b tcp://192.0.2.1:4 weight=3 was=x\nload-factor = 1.25\n";
 
 	(void)state;
 	for (size_t n = 0; n < sizeof text; n++) {
@@ -232,9 +232,40 @@ static void test_cuts(void **state)
 	assert_non_null(conf);
 }
 
+/* Certificates, the names that servers must have, and what one without the other would mean. Each line of `wrong` fails without its check. */
+static void test_tls(void **state)
+{
+	static const struct { const char *service, *pool; unsigned line; const char *part; } wrong[] = {
+		{"listen = tls://192.0.2.3:1", "", 5, "listen: tls:// shows a certificate: add tls-certificate = FILE to [service calls]"},
+		{"tls-client-certificate = required", "", 5, "add tls-client-ca = FILE"},
+		{"tls-client-certificate = must", "", 5, "off | optional | required"},
+		{"tls-certificate = a b c", "", 5, "CERTIFICATE-FILE [KEY-FILE]"},
+		{"tls-min-version = 1.1", "", 5, "1.2 | 1.3"},
+		{"", "tls-name = a_b", 8, "a host name or an address"},
+		{"", "server = b 192.0.2.1:9 tls-name=", 8, "a host name or an address"},
+		{"", "tls-certificate = a\ntls-certificate = b", 9, "given twice"},
+	};
+	char text[500];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		snprintf(text, sizeof text, GOOD_SERVICE "%s\n" GOOD_POOL "%s\n", wrong[i].service, wrong[i].pool);
+		refuses(text, wrong[i].line, wrong[i].part);
+	}
+	accepts(GOOD_SERVICE "listen = tls://192.0.2.3:1\ntls-certificate = a.pem\ntls-certificate = b.pem  b.key\ntls-client-certificate = optional\ntls-client-ca = ca.pem\n"
+		"tls-min-version = 1.3\n" GOOD_POOL "tls-name = PBX.example.com\ntls-ca = ca.pem\ntls-certificate = c.pem\nserver = b tls://192.0.2.1:9 tls-name=b.example.com\n");
+	assert_int_equal(conf->services[0].tls_certificates.n, 2);
+	assert_true(!conf->services[0].tls_certificates.pair[0].key.n && hf_bytes_eq(conf->services[0].tls_certificates.pair[1].key, HF_LIT("b.key")));
+	assert_true(conf->services[0].tls_client_certificate == HF_CONF_TLS_OPTIONAL && conf->services[0].tls_min_version == 1);
+	assert_true(conf->pools[0].tls_verify && conf->pools[0].tls_min_version == 0);
+	assert_true(hf_bytes_eq(conf->pools[0].tls_certificate.certificate, HF_LIT("c.pem")));
+	assert_true(!conf->pools[0].servers[0].tls_name.n && hf_bytes_eq(conf->pools[0].servers[1].tls_name, HF_LIT("b.example.com")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_tls, drop_all),
 		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all),
 		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),

@@ -248,7 +248,7 @@ static void next_hops_of_a_server(void **state)
 {
 	static const struct { const char *uri; unsigned reason; } bad[] = {
 		{"sip:alice@phone.example.net", SIP_R_UNRESOLVED}, {"sip:alice@224.0.1.75", SIP_R_UNREACHABLE}, {"sip:a@255.255.255.255", SIP_R_UNREACHABLE},
-		{"sip:a@0.0.0.0", SIP_R_UNREACHABLE}, {"sip:a@192.0.2.51:0", 0}, {"sip:a@192.0.2.51;transport=tls", SIP_R_UNREACHABLE}, {"sip:a@[2001:db8::9]", SIP_R_UNREACHABLE},
+		{"sip:a@0.0.0.0", SIP_R_UNREACHABLE}, {"sip:a@192.0.2.51:0", 0}, {"sip:a@192.0.2.51;transport=sctp", SIP_R_UNREACHABLE}, {"sip:a@[2001:db8::9]", SIP_R_UNREACHABLE},
 		{"tel:+4930123", SIP_R_UNREACHABLE},
 	};
 

@@ -1,0 +1,49 @@
+/* Probes, between probe.c (one probe and its verdicts) and probes.c (who is probed, and what workers saw meanwhile). Control thread. */
+#ifndef NET_PROBING_H
+#define NET_PROBING_H
+
+#include "inside.h"
+#include "probe.h"
+
+#define PROBE_ANSWER_MAX 8192 /* octets of an answer that are looked at */
+#define PROBE_PASSIVE_MS 1000 /* how often a server is asked that is down because of dials */
+#define PROBE_BUSY_WHY "asks for no new sessions"
+
+struct probe {
+	struct probes *all;
+	struct pool_rt *rt;
+	char name[64];
+	bool kept;                    /* while the list follows a change */
+	struct snap_pool *pool;       /* of the snapshot in force */
+	const struct snap_service *service;
+	const struct snap_member *m;
+	uint16_t id;
+	int fd;                       /* -1: none under way */
+	struct wire *wire;            /* what lies between it and the octets; NULL: nothing */
+	struct hf_watch *watch;
+	struct hf_timer *timer;       /* the next probe, or the deadline of this one */
+	struct hf_probe what;
+	uint8_t *got;
+	size_t n;
+	bool sent, passive;           /* passive: down because of dials */
+	unsigned good, bad;           /* in a row */
+	uint64_t busy_until_ms;
+	struct probe *next;
+};
+
+struct probes {
+	struct hf_net *net;
+	struct hf_timer *look;
+	struct probe *list;
+	uint32_t last_id;
+};
+
+/* The engine has the marks, and keeps them over a restart: what was down stays down until a probe says otherwise. */
+static inline bool probe_down(const struct probe *p) { return hf_engine_marked(p->rt->engine, p->id, HF_MARK_DOWN); }
+static inline bool probe_busy(const struct probe *p) { return hf_engine_marked(p->rt->engine, p->id, HF_MARK_BUSY); }
+void probe_mark(struct probe *p, enum hf_mark m, bool on, const char *why);
+void probe_set_busy(struct probe *p, bool on, uint32_t ms, const char *why); /* ms 0: until a probe says otherwise */
+void probe_due(void *probe);           /* its timer's */
+void probe_stop(struct probe *p);      /* the one that is under way, if any */
+
+#endif
