@@ -157,6 +157,8 @@ void link_forget(struct flow *f);
 /* layers.c: what lies between a connection's socket and its octets, by its transport. False: no memory, or its layer cannot be. */
 bool layers_accept(struct flow *f, const struct snap_service *s) HF_MUST_USE; /* what was read already goes through them first */
 bool layers_dial(struct flow *f, const struct snap_service *s) HF_MUST_USE;
+/* Why one of its layers failed, which is logged; 0: none did. */
+unsigned layers_failed(const struct flow *f);
 /* Differs between connections to one place that are not the same to the peer. */
 uint32_t layers_identity(const struct snap_pool *p, enum hf_transport t);
 

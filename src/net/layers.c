@@ -1,6 +1,7 @@
 /* Which layers (wire.h) a connection has, by its transport, and what of the configuration they need: the one place that knows. Called while a
  * snapshot is built; when a connection is accepted, or behind its PROXY header; and when one is dialled. Knows no protocol. */
 #include "flow.h"
+#include "holdfast/log.h"
 #include "tls.h"
 
 /* ---- of a configuration ---- */
@@ -108,6 +109,22 @@ bool layers_dial(struct flow *f, const struct snap_service *s)
 
 	c->wire = layers_over(s->pool, f->server_hash ? snap_by_hash(s->pool, f->server_hash) : NULL, (enum hf_transport)f->transport, c->fd, &f->source);
 	return c->wire || !hf_transport_is_secure((enum hf_transport)f->transport);
+}
+
+/* A server's fault is an operator's to mend; what clients do is for who asks why one of them does not come in. */
+unsigned layers_failed(const struct flow *f)
+{
+	const struct side *c = &f->side[HF_CLIENT];
+	unsigned reason = wire_reason(c->wire);
+	char peer[64] = "";
+	struct hf_writer w = hf_writer_on(peer, sizeof peer - 1);
+
+	if (!reason)
+		return 0;
+	hf_w_addr(&w, &f->source);
+	hf_log_limited(f->stream->link ? HF_LOG_WARN : HF_LOG_INFO, reason, "event=%s service=%s %s=%s detail=\"%s\"", hf_reasons[reason].name, f->rt->name,
+		f->stream->link ? "server" : "client", peer, *tls_text(c->wire) ? tls_text(c->wire) : hf_reasons[reason].text);
+	return reason;
 }
 
 uint32_t layers_identity(const struct snap_pool *p, enum hf_transport t) { return hf_transport_is_secure(t) && p->tls ? tls_identity(p->tls) : 0; }

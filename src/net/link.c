@@ -153,7 +153,7 @@ void link_ready(struct flow *f)
 		return;
 	}
 	if (e != HF_OK) {
-		link_failed(f, wire_reason(c->wire) ? wire_reason(c->wire) : HF_R_DIAL_FAILED);
+		link_failed(f, layers_failed(f) ? wire_reason(c->wire) : HF_R_DIAL_FAILED);
 		return;
 	}
 	if (f->server)

@@ -127,7 +127,7 @@ static void end_link(struct flow *f)
 
 static unsigned failure(const struct flow *f)
 {
-	unsigned r = wire_reason(f->side[HF_CLIENT].wire);
+	unsigned r = f->side[HF_CLIENT].wire ? layers_failed(f) : 0;
 
 	return r ? r : f->stream->link ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR;
 }

@@ -31,15 +31,21 @@ struct tls_wire {
 
 /* ---- files ---- */
 
+/* In words that say what to do about it, where the library's own do not. The first error is the cause, those behind it tell who called whom. */
 static const char *library_says(void)
 {
-	unsigned long e = ERR_peek_last_error();
+	static const struct { int lib, reason; const char *text; } words[] = {
+		{ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH, "it belongs to another certificate"},
+		{ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ, "it is encrypted, and nobody is there to be asked"},
+		{ERR_LIB_CRYPTO, ERR_R_INTERRUPTED_OR_CANCELLED, "it is encrypted, and nobody is there to be asked"},
+		{ERR_LIB_PEM, 0, "there is none in it in PEM form"}, {ERR_LIB_OSSL_DECODER, 0, "there is none in it in PEM form"},
+	};
+	unsigned long e = ERR_peek_error();
 	const char *text = ERR_reason_error_string(e);
 
-	if (ERR_GET_LIB(e) == ERR_LIB_PEM && ERR_GET_REASON(e) == PEM_R_NO_START_LINE)
-		return "there is none in it in PEM form";
-	if (ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509 && ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH)
-		return "it belongs to another certificate";
+	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (ERR_GET_LIB(e) == words[i].lib && (!words[i].reason || ERR_GET_REASON(e) == words[i].reason))
+			return words[i].text;
 	return ERR_SYSTEM_ERROR(e) ? strerror((int)ERR_GET_REASON(e)) : text ? text : "it cannot be used";
 }
 
