@@ -48,5 +48,8 @@ bool hf_transport_read(struct hf_bytes text, enum hf_transport *out) HF_MUST_USE
 static inline bool hf_transport_is_stream(enum hf_transport t) { return t != HF_UDP; }
 /* Nobody between can read or change it. */
 static inline bool hf_transport_is_secure(enum hf_transport t) { return t == HF_TLS || t == HF_WSS; }
+static inline bool hf_transport_is_web(enum hf_transport t) { return t == HF_WS || t == HF_WSS; }
+/* Each message comes as one, neither cut nor joined. */
+static inline bool hf_transport_keeps_messages(enum hf_transport t) { return t == HF_UDP || hf_transport_is_web(t); }
 
 #endif

@@ -80,7 +80,7 @@ struct hf_ctx {
 enum hf_side { HF_CLIENT, HF_SERVER };
 
 enum hf_event_kind {
-	HF_EV_BYTES,  /* a datagram, or all octets of one side of a flow that are not dealt with yet */
+	HF_EV_BYTES,  /* a datagram or a message of a WebSocket, whole; or all octets of one side of a flow that are not dealt with yet */
 	HF_EV_CHOICE, /* the engine's answer to ASK */
 	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server. ctx->parcel NULL (framed): it failed
 	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was */
@@ -273,13 +273,15 @@ struct hf_default { const char *option, *value; };
 
 struct hf_front {
 	const char *name;        /* as in `protocol = NAME` */
-	unsigned transports;     /* HF_TRANSPORT_BIT of what may stand in `listen` and `server` */
+	unsigned transports;     /* HF_TRANSPORT_BIT of what may stand in `listen` and `server`; of WebSockets in `listen` alone */
 	enum hf_transport server_transport; /* of a `server` line that names none */
 	bool framed;             /* connections carry messages: each is a parcel of its own, for any server; net keeps connections to servers */
 	uint16_t port;           /* of a `server` line that names none */
 	bool datagrams;          /* unused octets of a datagram are the end of it */
 	size_t max_opening;      /* flows: octets buffered a side before RELAY */
 	const char *uri_scheme;  /* a server's certificate may name it by such a URI as well as by a host name (RFC 5922); NULL: not */
+	const char *web_protocol; /* framed, with WebSockets: their sub-protocol (RFC 6455 1.9), and */
+	size_t web_message;      /* ... the octets of a message, less than max_opening - 16 */
 	const char *probe_name;  /* the word for its probe in `probe =`; NULL: none */
 
 	const struct hf_option *options; /* its rows, sections SERVICE and POOL; they fill a struct of conf_size octets */

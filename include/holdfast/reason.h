@@ -29,6 +29,8 @@
 	X(FLOW_LIMIT,   "flow-limit",      "as many flows are open as may be") \
 	X(SOURCE_LIMIT, "source-limit",    "as many connections of this source are open as may be") \
 	X(ANSWER_LIMIT, "answer-limit",    "as many answers of our own went to this source as may in a second") \
+	X(WEB_REFUSED,  "web-refused",     "no opening of a WebSocket, or one that may not be; answered by HTTP") \
+	X(WEB_BROKEN,   "web-broken",      "no frame that a WebSocket's client may send") \
 	X(PROXY_HEADER, "proxy-header",    "no PROXY header where one must be, or a broken one") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \

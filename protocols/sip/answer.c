@@ -25,6 +25,8 @@ uint16_t sip_return_port(const struct sip_step *s)
 {
 	const struct sip_via *via = &s->p->msg.via[0];
 
+	if (hf_transport_is_web(s->ev->transport))
+		return 0; /* nobody dials there */
 	if (via->rport && !s->stream) /* nobody listens at the port that a connection came from */
 		return s->ev->source.port;
 	return via->port ? via->port : sip_usual_port(s->ev->transport);

@@ -12,7 +12,7 @@ bool sip_held_read(struct sip_step *s, struct sip_step *out)
 	p->came = *s->held;
 	*out = (struct sip_step){.ctx = s->ctx, .ev = &p->came, .stream = hf_transport_is_stream(p->came.transport), .late = true, .conf = s->conf, .p = p, .acts = s->acts,
 		.held = s->held};
-	if (sip_scan(p->came.bytes, out->stream, &s->conf->limits, s->ctx->arena, &p->msg) != SIP_GOOD)
+	if (sip_scan(p->came.bytes, !sip_whole(out), &s->conf->limits, s->ctx->arena, &p->msg) != SIP_GOOD)
 		return false; /* the limits have become tighter meanwhile */
 	sip_look(out);
 	if (!s->ctx->seen.octets.p)
@@ -35,7 +35,7 @@ bool sip_out_to(struct sip_step *s, const struct hf_chosen *c, struct sip_out *o
 	out->out = sip_face_of(s->ctx->arena, c->out, &c->out_addr);
 	out->in = sip_face_of(s->ctx->arena, s->ev->listener, &s->ev->local);
 	out->sent_by = out->out.text;
-	if (out->out.transport != c->transport)
+	if (out->out.transport != c->transport && !hf_transport_is_web(out->in.transport))
 		out->out = out->in; /* there is no listener of the server's transport: it reaches us where the client does */
 	return out->sent_by.p && out->in.text.p;
 }

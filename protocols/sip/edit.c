@@ -54,14 +54,6 @@ static struct hf_bytes text_rport(const struct sip_step *s, uint8_t *p)
 	return hf_writer_view(&w);
 }
 
-/* Does the Via name another address than the one it came from? */
-static bool differs(const struct sip_step *s)
-{
-	struct hf_addr by = {0};
-
-	return hf_addr_read_ip(s->p->msg.via[0].host, &by) != HF_OK || !hf_addr_ip_eq(&by, &s->ev->source);
-}
-
 bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n)
 {
 	const struct sip_via *v = &s->p->msg.via[0];
@@ -78,7 +70,7 @@ bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n
 		add(&l, v->rport_span.at, v->rport_span.n, text_rport(s, p));
 	if (v->received_span.n)
 		add(&l, v->received_span.at, v->received_span.n, text_received(s, p + RPORT_ROOM, false));
-	else if (v->rport || differs(s))
+	else if (v->rport || sip_seen_elsewhere(s))
 		add(&l, v->value.at + v->value.n, 0, text_received(s, p + RPORT_ROOM, true));
 	*n = l.n;
 	return true;
@@ -126,15 +118,17 @@ void sip_write_via(const struct sip_step *s, const struct sip_out *o, struct hf_
 	hf_w_str(w, "\r\n");
 }
 
-/* sips: says by itself that it is TLS (RFC 3261 19.1.2, 26.2.2). */
-static void write_uri_end(const struct sip_face *f, bool sips, struct hf_writer *w)
+/* sips: says by itself that it is TLS (RFC 3261 19.1.2, 26.2.2). There is no transport=wss (RFC 7118 5.2). */
+static void write_uri_end(const struct sip_face *f, bool sips, const char *more, struct hf_writer *w)
 {
 	hf_w_bytes(w, f->text);
 	if (f->transport != HF_UDP && !(sips && f->transport == HF_TLS)) {
 		hf_w_str(w, ";transport=");
-		hf_w_str(w, hf_transport_name(f->transport));
+		hf_w_str(w, hf_transport_name(f->transport == HF_WSS ? HF_WS : f->transport));
 	}
-	hf_w_str(w, ";lr>\r\n");
+	hf_w_str(w, ";lr");
+	hf_w_str(w, more);
+	hf_w_str(w, ">\r\n");
 }
 
 /* Where it goes next is a sips: URI: then so are we (RFC 3261 16.6 step 4). */
@@ -148,8 +142,19 @@ static bool is_sips(const struct sip_step *s)
 	return left && p->own_routes < SIP_MAX_ROUTES && p->msg.route[p->own_routes].uri.sips;
 }
 
-/* The side that opened the dialog signs it with its tag; a NOTIFY may be what makes the other side's dialog (RFC 6665 4.4.1). */
-static void write_record_route(const struct sip_step *s, const struct sip_out *o, const struct sip_face *face, struct hf_writer *w)
+/* The way back to the client of this request: its connection, or the address it came from. */
+static struct sip_flow flow_of(const struct sip_step *s)
+{
+	struct sip_flow f = {.listener = s->ev->listener->hash, .remote = s->ev->source, .local = sip_local_of(s->ev), .stream = s->stream,
+			     .connection = s->ev->flow_name};
+
+	f.connection.boot = s->ctx->site->boot;
+	return f;
+}
+
+/* The side that opened the dialog signs it with its tag; a NOTIFY may be what makes the other side's dialog (RFC 6665 4.4.1).
+ * flow: of a client that nothing else leads to, in place of the cookie, which the other value has. */
+static void write_record_route(const struct sip_step *s, const struct sip_out *o, const struct sip_face *face, const struct sip_flow *flow, struct hf_writer *w)
 {
 	const struct sip_parcel *p = s->p;
 	bool from_opens = p->has_cookie ? p->from_opener : !p->msg.to_tag.p;
@@ -157,11 +162,13 @@ static void write_record_route(const struct sip_step *s, const struct sip_out *o
 	struct sip_cookie c = {p->has_cookie ? p->cookie.server_opened : from_opens == (p->side == SIP_FROM_MEMBER), o->cookie_server};
 
 	hf_w_str(w, sips ? "Record-Route: <sips:" : "Record-Route: <sip:");
-	if (c.server) {
+	if (flow)
+		sip_flow_write(s->ctx->site, flow, w);
+	else if (c.server)
 		sip_cookie_write(s->ctx->site, &c, p->msg.call_id, from_opens ? p->msg.from_tag : p->msg.to_tag, w);
+	if (flow || c.server)
 		hf_w_str(w, "@");
-	}
-	write_uri_end(face, sips, w);
+	write_uri_end(face, sips, "", w);
 }
 
 /* Methods that make a dialog; in one, Record-Route has no effect (RFC 3261 12.2). */
@@ -176,30 +183,34 @@ static bool wants_record_route(const struct sip_step *s)
 	return !m->to_tag.p && (m->method_id == SIP_INVITE || m->method_id == SIP_SUBSCRIBE || m->method_id == SIP_REFER);
 }
 
-/* Two when the sides reach us in different ways, the one of the side it leaves by on top (RFC 5658 5). */
+/* Two when the sides reach us in different ways, the one of the side it leaves by on top (RFC 5658 5); and when later requests to the client have to
+ * go by its flow, which the value of its side names (RFC 5626 5.3). */
 static void write_record_routes(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
 {
-	write_record_route(s, o, &o->out, w);
-	if (o->out.transport != o->in.transport || !hf_bytes_eq(o->out.text, o->in.text))
-		write_record_route(s, o, &o->in, w);
+	bool to_client = s->p->side == SIP_FROM_MEMBER;
+	struct sip_flow here = flow_of(s);
+	const struct sip_flow *flow = to_client ? (s->p->has_flow ? &s->p->flow : NULL) : sip_behind(s) ? &here : NULL;
+
+	write_record_route(s, o, &o->out, to_client ? flow : NULL, w);
+	if (flow || o->out.transport != o->in.transport || !hf_bytes_eq(o->out.text, o->in.text))
+		write_record_route(s, o, &o->in, to_client ? NULL : flow, w);
 }
 
+/* `ob` says that its first hop knows flows: without it a registrar refuses them (RFC 5626 5.1, 6). */
 static void write_path(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
 {
-	struct sip_flow f = {.listener = s->ev->listener->hash, .remote = s->ev->source, .local = sip_local_of(s->ev), .stream = s->stream,
-			     .connection = s->ev->flow_name};
+	struct sip_flow f = flow_of(s);
 
-	f.connection.boot = s->ctx->site->boot;
 	hf_w_str(w, "Path: <sip:");
 	sip_flow_write(s->ctx->site, &f, w);
 	hf_w_str(w, "@");
-	write_uri_end(&o->out, false, w);
+	write_uri_end(&o->out, false, s->p->msg.has_outbound && s->p->msg.n_vias == 1 ? ";ob" : "", w);
 }
 
 static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_out *o)
 {
 	const struct sip_msg *m = &s->p->msg;
-	size_t cap = 640 + o->sent_by.n + 2 * o->out.text.n + o->in.text.n; /* Via 190, two Record-Routes 140, Path 150, Max-Forwards 18, and names */
+	size_t cap = 720 + o->sent_by.n + 2 * o->out.text.n + o->in.text.n; /* Via 190, two Record-Routes 220, Path 150, Max-Forwards 18, and names */
 	uint8_t *p = hf_arena_alloc(s->ctx->arena, cap);
 	struct hf_writer w = hf_writer_on(p, cap);
 

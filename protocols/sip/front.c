@@ -128,7 +128,7 @@ static void to_hop(struct sip_step *s, const struct sip_hop *hop)
 	out.out = sip_face_of(s->ctx->arena, hop->out, hop->local.family ? &hop->local : &hop->out->addr);
 	out.in = sip_face_of(s->ctx->arena, ev->listener, &ev->local);
 	out.sent_by = out.out.text;
-	if (out.in.transport != ev->transport)
+	if (out.in.transport != ev->transport && !hf_transport_is_web(hop->transport))
 		out.in = out.out; /* dialled by us: there is no listener of the server's transport */
 	s->p->to_flow = hop->flow.generation != 0;
 	learn_from_member(s);
@@ -176,11 +176,18 @@ static void request(struct sip_step *s)
 		ask(s, s->conf->failover);
 }
 
-/* A datagram that is no message, dealt with. */
+/* A datagram, or what came over a WebSocket, that is no message, dealt with. There two CRLF are a ping and get one, as over other connections
+ * (RFC 5626 4.4.1): a script in a page cannot send the ping of a WebSocket. */
 static bool is_no_message(struct sip_step *s)
 {
 	if (!is_ping(s->ev->bytes))
-		return sip_stun(s);
+		return !s->stream && sip_stun(s);
+	if (s->stream && hf_bytes_eq(s->ev->bytes, HF_LIT("\r\n\r\n"))) {
+		struct hf_send *send = &hf_act(s->acts, HF_ACT_SEND)->send;
+
+		send->to = HF_TO_SOURCE;
+		send->base = HF_LIT("\r\n");
+	}
 	sip_drop(s, SIP_R_PING);
 	return true;
 }
@@ -189,11 +196,11 @@ static void octets(struct sip_step *s)
 {
 	struct sip_parcel *p;
 
-	if (s->stream ? !sip_stream_ready(s) : is_no_message(s))
+	if (sip_whole(s) ? is_no_message(s) : !sip_stream_ready(s))
 		return;
 	p = hf_arena_alloc(s->ctx->arena, sizeof *p);
 	if (!p) {
-		s->closes = s->stream; /* its end is not known */
+		s->closes = !sip_whole(s); /* its end is not known */
 		sip_drop(s, HF_R_NO_MEMORY);
 		return;
 	}
@@ -201,8 +208,8 @@ static void octets(struct sip_step *s)
 	p->came = *s->ev;
 	s->p = s->ctx->parcel = p;
 	s->ev = &p->came;
-	sip_scan(s->ev->bytes, s->stream, &s->conf->limits, s->ctx->arena, &p->msg);
-	if (s->stream && !sip_stream_take(s))
+	sip_scan(s->ev->bytes, !sip_whole(s), &s->conf->limits, s->ctx->arena, &p->msg);
+	if (!sip_whole(s) && !sip_stream_take(s))
 		return;
 	sip_seen(s);
 	if (p->msg.response)
@@ -245,7 +252,7 @@ static void letter(struct sip_step *s, void *hold)
 		}
 		memset(&p->came, 0, sizeof *p - offsetof(struct sip_parcel, came));
 		p->came = *s->ev;
-		sip_scan(s->ev->bytes, hf_transport_is_stream(s->ev->transport), &s->conf->limits, s->ctx->arena, &p->msg);
+		sip_scan(s->ev->bytes, !sip_whole(s), &s->conf->limits, s->ctx->arena, &p->msg);
 		s->ctx->parcel = p;
 	}
 	s->p = p;
@@ -332,13 +339,15 @@ static const struct hf_default defaults[] = {{"affinity", "auto"}, {"load-factor
 
 const struct hf_front hf_sip_front = {
 	.name = "sip",
-	.transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_TLS),
+	.transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS),
 	.server_transport = HF_UDP,
 	.framed = true,
 	.port = SIP_PORT,
 	.uri_scheme = "sip",
 	.datagrams = true,
 	.max_opening = SIP_MESSAGE_MAX + PIPELINED,
+	.web_protocol = "sip",
+	.web_message = SIP_MESSAGE_MAX,
 	.probe_name = "options",
 	.options = sip_options,
 	.n_options = SIP_N_OPTIONS,

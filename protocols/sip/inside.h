@@ -248,6 +248,13 @@ void sip_user_opened(struct sip_step *s, uint32_t server);
 /* The longest time for which a 2xx to REGISTER says that a Contact is registered. */
 uint32_t sip_registered_s(const struct sip_msg *m);
 
+/* ---- behind.c ---- */
+
+/* The Via names another address than the one it came from. */
+bool sip_seen_elsewhere(const struct sip_step *s);
+/* Later requests of a dialog that this one makes reach its client by the flow it came by, and no other way. */
+bool sip_behind(const struct sip_step *s);
+
 /* ---- edit.c ---- */
 
 /* Our side of a forwarded request. */
@@ -302,6 +309,9 @@ void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_
 bool sip_stun(struct sip_step *s);
 bool sip_probe_write(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w);
 enum hf_probe_result sip_probe_read(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);
+
+/* Its octets are one message, not what a connection has brought so far. */
+static inline bool sip_whole(const struct sip_step *s) { return hf_transport_keeps_messages(s->ev->transport); }
 
 /* The local address a parcel came to, for the forms: wildcard listeners only. */
 static inline struct hf_addr sip_local_of(const struct hf_event *ev)

@@ -222,7 +222,8 @@ static const struct hf_listener_info *listener_to(const struct sip_step *s, cons
 		const struct hf_listener_info *l = &s->ctx->listeners[i];
 		int score = 4 * (l->transport == transport) + 2 * !l->inside + (l == s->ev->listener);
 
-		if (l->addr.family != to->family || (transport == HF_UDP && l->transport != HF_UDP) || score <= most)
+		if (l->addr.family != to->family || (transport == HF_UDP && l->transport != HF_UDP) || score <= most ||
+		    (hf_transport_is_web(l->transport) && !hf_transport_is_web(transport)))
 			continue;
 		best = l;
 		most = score;

@@ -99,7 +99,7 @@ struct sip_msg {
 
 	uint32_t n_routes;          /* all Route values */
 	struct hf_bytes routes_text; /* all Route values joined by ',' as received, for the loop hash */
-	bool has_path_support;      /* Supported lists path */
+	bool has_path_support, has_outbound; /* Supported lists path, outbound */
 	struct hf_bytes proxy_require; /* values joined by ','; n == 0: none */
 	struct hf_bytes replaces, join, target_dialog; /* unfolded values; p == NULL absent */
 	struct hf_bytes event, subscription_state;

@@ -155,6 +155,8 @@ static void supported(struct sip_scan *s, const struct sip_raw_line *l)
 	while (sip_list_next(&list, &value) == SIP_ONE)
 		if (SIP_WORD(value, "path"))
 			s->msg->has_path_support = true;
+		else if (SIP_WORD(value, "outbound"))
+			s->msg->has_outbound = true;
 }
 
 /* delta-seconds before parameters; too large is "for ever" (RFC 3261 20.19), no number is none. */

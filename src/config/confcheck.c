@@ -102,7 +102,7 @@ static bool has_way(const struct hf_conf_service *v, const struct hf_conf_server
 	for (unsigned i = 0; i < v->n_listens; i++) {
 		const struct hf_conf_listen *l = &v->listens[i];
 
-		if (l->addr.family == s->addr.family && (l->transport == s->transport || hf_transport_is_stream(s->transport)))
+		if (l->addr.family == s->addr.family && (l->transport == s->transport || (hf_transport_is_stream(s->transport) && !hf_transport_is_web(l->transport))))
 			return true;
 	}
 	return false;

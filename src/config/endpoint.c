@@ -8,12 +8,12 @@
 /* Transports whose port nobody should guess: the protocol's usual one belongs to its plain transports. */
 #define PORT_NEEDED (HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS))
 
-static void list_transports(const struct hf_front *f, struct hf_writer *w)
+static void list_transports(unsigned transports, struct hf_writer *w)
 {
 	bool first = true;
 
 	for (unsigned i = 0; i < HF_TRANSPORTS; i++)
-		if (f->transports & HF_TRANSPORT_BIT(i)) {
+		if (transports & HF_TRANSPORT_BIT(i)) {
 			hf_w_printf(w, "%s%s", first ? "" : ", ", hf_transport_name((enum hf_transport)i));
 			first = false;
 		}
@@ -40,16 +40,24 @@ static bool has_port(struct hf_bytes a)
 	return colon < a.n && hf_bytes_find(hf_bytes_sub(a, colon + 1, a.n), ':') == a.n - colon - 1;
 }
 
+/* Nobody is dialled by WebSocket. */
+static unsigned may_be(const char *what, const struct hf_front *front)
+{
+	unsigned all = front ? front->transports : HF_TRANSPORT_BIT(HF_TRANSPORTS) - 1;
+
+	return strcmp(what, "server") == 0 ? all & ~(HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS)) : all;
+}
+
 static bool read_transport(const char *what, struct hf_bytes name, const struct hf_front *front, unsigned line, enum hf_transport *out, struct finding_to *to)
 {
 	char text[64] = "";
 	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
 	bool known = hf_transport_read(name, out);
 
-	if (known && (!front || (front->transports & HF_TRANSPORT_BIT(*out))))
+	if (known && (may_be(what, front) & HF_TRANSPORT_BIT(*out)))
 		return true;
 	if (front)
-		list_transports(front, &w);
+		list_transports(may_be(what, front), &w);
 	finding_error(to, line, "%s: %s:// is no transport%s%s%s%s", what, hf_log_text(name), front ? " of protocol " : "", front ? front->name : "", front ? ": " : "", text);
 	return false;
 }

@@ -194,6 +194,32 @@ static enum hf_err read_probe(struct hf_bytes text, void *field, struct hf_write
 	return HF_OK;
 }
 
+/* `https://pages.example.com`: what a browser writes into Origin (RFC 6454 7), so nothing behind the host and port. */
+static bool is_origin(struct hf_bytes word)
+{
+	size_t scheme = hf_bytes_find(word, ':');
+	struct hf_bytes host = hf_bytes_sub(word, scheme + 3, word.n);
+
+	return scheme && hf_bytes_eq(hf_bytes_sub(word, scheme, 3), HF_LIT("://")) && host.n && hf_bytes_find(host, '/') == host.n;
+}
+
+static enum hf_err read_origins(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_bytes rest = text, word;
+
+	if (hf_bytes_eq(text, HF_LIT("any"))) {
+		*(struct hf_bytes *)field = HF_NONE;
+		return HF_OK;
+	}
+	while ((word = hf_bytes_word(&rest)).n)
+		if (!is_origin(word)) {
+			hf_w_str(why, "any | SCHEME://HOST[:PORT] ..., as in https://phones.example.com, nothing behind it");
+			return HF_EINVAL;
+		}
+	*(struct hf_bytes *)field = text;
+	return HF_OK;
+}
+
 static const struct hf_option gateway[] = {
 	{"workers", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "auto | 1..64 threads", .dflt = "auto", AT(hf_conf_gateway, workers), .read = read_workers,
 		.help = "Threads that carry traffic; auto: one a core."},
@@ -258,6 +284,8 @@ static const struct hf_option service[] = {
 		.help = "The oldest TLS that is spoken with clients; ciphers are OpenSSL's own choice."},
 	{"proxy-from", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, proxy_from), .read = read_nets,
 		.help = "Balancers in front of this service: their connections must begin with a PROXY header (v1 or v2), which names the client."},
+	{"ws-origin", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "any | SCHEME://HOST[:PORT] ...", .dflt = "any", AT(hf_conf_service, web_origins), .read = read_origins,
+		.help = "Pages whose scripts may open a WebSocket here, by the Origin that browsers send; who sends none is no browser, and may."},
 	{"receive-buffer", HF_OPT_SIZE, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "1m", .off_ok = true, AT(hf_conf_service, receive_buffer),
 		.help = "Receive buffer asked for datagram sockets, for each worker; off: the system's own."},
 };

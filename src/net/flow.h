@@ -15,6 +15,7 @@
 
 #include "inside.h"
 #include "wire.h"
+#include "ws.h"
 
 enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING, PHASE_LINKING, PHASE_MESSAGES };
 
@@ -42,6 +43,13 @@ struct side { /* what a relayed octet needs stands together */
 	struct hf_watch watch;
 };
 
+/* What a WebSocket needs beside (websocket.c). */
+struct web {
+	bool on;               /* the connection is one ... */
+	bool open, closing;    /* ... whose handshake is through; that has said its Close */
+	struct ws ws;
+};
+
 /* What a connection of a framed front needs beside. */
 struct stream {
 	bool link;             /* we dialled it; source is whom */
@@ -54,6 +62,7 @@ struct stream {
 	enum { ARM_FIRST, ARM_PARTIAL, ARM_IDLE } armed; /* what the deadline is for */
 	uint64_t last_ms, partial_ms;
 	struct hf_flow_name blocked_by;
+	struct web web;
 	struct flow *next_dirty, *next_blocked, *next_link;
 };
 
@@ -138,10 +147,21 @@ void stream_expired(struct flow *f);
 /* Puts a message behind what waits for the peer. from: whose reader waits when it is much; may be NULL.
  * HF_EFULL: as much waits as may; HF_ECLOSED: the connection is ending; HF_EINVAL: splices out of order. */
 enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, const struct hf_splice *splices, unsigned n_splices) HF_MUST_USE;
+/* The same with octets that are no message. False: as much waits as may. */
+bool stream_say(struct flow *f, struct hf_bytes octets) HF_MUST_USE;
 /* Ends it when no step runs any more. */
 void stream_end_later(struct flow *f, unsigned reason);
 void stream_resume(struct flow *f); /* its reader may go on */
 void stream_forget(struct flow *f); /* it is about to be freed */
+
+/* websocket.c: f->stream->web.on */
+/* What has come, up to the first message, which is put into *message (n 0: there is none yet). Returns the octets that are dealt with, 0: more must come. */
+size_t web_take(struct flow *f, const struct snap_service *s, struct hf_bytes *message);
+/* A message of n octets stands at p + WEB_HEAD with WEB_ROOM octets of room beyond it: makes a frame of it at p. Returns its length. */
+#define WEB_HEAD 4u /* octets before a message of 126 to 65535 octets, which most are */
+#define WEB_ROOM 10u
+size_t web_frame(const struct flow *f, uint8_t *p, size_t n);
+void web_bye(struct flow *f); /* it ends: tells the client so, once */
 
 /* link.c */
 struct link_to { struct hf_addr addr; enum hf_transport transport; unsigned index; const struct snap_member *member; };

@@ -5,8 +5,8 @@
 
 static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to, enum hf_transport t, const struct hf_listener_info *in)
 {
-	if (l->addr.family != to->family || (l->transport != t && !hf_transport_is_stream(t)))
-		return 0; /* a datagram leaves through its listener's socket */
+	if (l->addr.family != to->family || hf_transport_is_web(l->transport) || (l->transport != t && !hf_transport_is_stream(t)))
+		return 0; /* a datagram leaves through its listener's socket; no server comes by WebSocket */
 	return 1 + (l == in) + 2 * (l->transport == t) + 4 * l->inside;
 }
 

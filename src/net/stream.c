@@ -57,22 +57,34 @@ static void block(struct flow *from, struct flow *f)
 enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, const struct hf_splice *splices, unsigned n_splices)
 {
 	struct buf *b = &f->side[HF_CLIENT].out;
-	size_t n = room_for(base, splices, n_splices);
+	bool web = f->stream->web.on;
+	size_t n = room_for(base, splices, n_splices), head = web ? WEB_HEAD : 0;
+	uint8_t *p;
 
 	if (f->end || f->phase == PHASE_CLOSING)
 		return HF_ECLOSED;
-	if (!buf_room(b, n, OUT_MAX))
+	if (!buf_room(b, n + (web ? WEB_HEAD + WEB_ROOM : 0), OUT_MAX))
 		return HF_EFULL;
-	n = udp_compose(b->b->p + b->b->n, b->b->cap - b->b->n, base, splices, n_splices);
+	p = b->b->p + b->b->n;
+	n = udp_compose(p + head, b->b->cap - b->b->n - head, base, splices, n_splices);
 	if (n == 0)
 		return HF_EINVAL;
-	b->b->n += (uint32_t)n;
+	b->b->n += (uint32_t)(web ? web_frame(f, p, n) : n);
 	f->told = true;
 	f->stream->last_ms = f->w->now_ms;
 	if (buf_len(b) > HIGH)
 		block(from, f);
 	soil(f);
 	return HF_OK;
+}
+
+bool stream_say(struct flow *f, struct hf_bytes octets)
+{
+	if (!buf_add(&f->side[HF_CLIENT].out, octets.p, octets.n, OUT_MAX))
+		return false;
+	f->told = true;
+	soil(f);
+	return true;
 }
 
 static bool may_read(const struct flow *f)
@@ -158,9 +170,10 @@ static void clean(struct flow *f)
 		unblock(f->w, f);
 	if (f->end && f->stream->link)
 		end_link(f);
-	else if (f->end)
+	else if (f->end) {
+		web_bye(f);
 		conn_close_later(f, f->end);
-	else
+	} else
 		watch(f);
 }
 
@@ -220,7 +233,7 @@ void stream_forget(struct flow *f)
 /* ---- in ---- */
 
 /* One step: the octets that its message took, 0 when it is not whole. */
-static size_t one(struct flow *f, const struct snap_service *s)
+static size_t one(struct flow *f, const struct snap_service *s, struct hf_bytes bytes)
 {
 	struct side *c = &f->side[HF_CLIENT];
 	struct parcel p = {.w = f->w, .service = s, .rt = f->rt, .pool = s->pool->rt, .flow = f};
@@ -229,7 +242,7 @@ static size_t one(struct flow *f, const struct snap_service *s)
 	hf_arena_reset(&f->w->arena);
 	deliver_ctx(f->w, s, &p.ctx);
 	p.ctx.flow = f->state;
-	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .eof = c->eof, .bytes = buf_view(&c->in), .listener = l ? l : &s->infos[0],
+	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .eof = c->eof, .bytes = bytes, .listener = l ? l : &s->infos[0],
 		.source = f->source, .local = f->local, .transport = f->transport, .flow_name = conn_name(f), .member = f->stream->link ? f->server_hash : 0};
 	p.ev.from_servers = p.ev.member || p.ev.listener->inside || snap_in(&s->conf->servers_from, &f->source);
 	if (!p.ev.member && p.ev.from_servers) {
@@ -240,15 +253,29 @@ static size_t one(struct flow *f, const struct snap_service *s)
 	f->busy = true;
 	deliver_run(&p);
 	f->busy = false;
-	if (p.took)
+	if (p.took || f->stream->web.on)
 		atomic_fetch_add_explicit(&f->rt->counts[f->w->index].parcels, 1, memory_order_relaxed);
 	return p.took;
+}
+
+/* The octets that are dealt with now; 0: more must come. */
+static size_t next(struct flow *f, const struct snap_service *s)
+{
+	struct hf_bytes message = buf_view(&f->side[HF_CLIENT].in);
+	size_t n;
+
+	if (!f->stream->web.on)
+		return one(f, s, message);
+	n = web_take(f, s, &message);
+	if (message.n)
+		one(f, s, message);
+	return n;
 }
 
 /* A message that has begun has the handshake's time to end; between messages the connection may be idle for long. */
 static void arm(struct flow *f, const struct snap_service *s, bool progress)
 {
-	bool partial = buf_len(&f->side[HF_CLIENT].in) > 0 && !f->stream->blocked;
+	bool partial = (buf_len(&f->side[HF_CLIENT].in) > 0 || f->stream->web.ws.begun) && !f->stream->blocked;
 
 	f->stream->last_ms = f->w->now_ms;
 	if (partial && f->stream->armed == ARM_PARTIAL) {
@@ -281,7 +308,7 @@ static void parcels(struct flow *f)
 	}
 	while (s && !f->end && !f->proxied && !f->stream->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
 		c->need = 0;
-		n = one(f, s);
+		n = next(f, s);
 		if (n == 0 || n > buf_len(&c->in))
 			break;
 		buf_took(&c->in, n);
@@ -292,6 +319,8 @@ static void parcels(struct flow *f)
 		buf_free(&c->in); /* an idle connection keeps no buffer */
 	if (!s)
 		stream_end_later(f, HF_R_SERVICE_REMOVED);
+	else if (c->eof && f->stream->web.on)
+		stream_end_later(f, HF_R_DONE); /* it ends by a frame, or is gone */
 	else if (c->eof && !f->stream->blocked)
 		conn_deadline(f, HALF_MS);
 	else
@@ -303,6 +332,7 @@ static void parcels(struct flow *f)
 void stream_begin(struct flow *f)
 {
 	f->phase = PHASE_MESSAGES;
+	f->stream->web.on = !f->stream->link && hf_transport_is_web((enum hf_transport)f->transport);
 	f->stream->armed = ARM_FIRST;
 	f->stream->last_ms = f->w->now_ms;
 }

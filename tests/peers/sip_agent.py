@@ -48,6 +48,7 @@ class Agent:
         self.log = open(log, "w", buffering=1) if log else None
         self.asks, self.takes, self.calls, self.ended = {}, {}, {}, {}
         self.acks = {}                                    # (Call-ID, CSeq): the ACK of a 2xx, for its retransmissions
+        self.bound = {}                                   # user: Contact and Path of the last REGISTER
         self.waiting = {}                                 # (Call-ID, CSeq number): a 2xx that waits for its ACK
         self.count = collections.Counter()
         self.heard = collections.Counter()                # requests received, by method
@@ -284,7 +285,8 @@ class Agent:
         if m.method == "OPTIONS" and not user(m.uri):     # a probe, or a question to the server itself
             return self.moded(x, "options")
         if m.method == "REGISTER":
-            return self.moded(x, "register", [("Contact", f"{m.get('contact')};expires={self.mode['expires']}")])
+            self.bound[user(m.get("to"))] = bare(m.get("contact")), m.all("path")
+            return self.moded(x, "register", [("Path", v) for v in m.all("path")] + [("Contact", f"{m.get('contact')};expires={self.mode['expires']}")])
         if m.method != "INVITE":
             return self.answer(x, 200)
         if self.mode["invite"]:

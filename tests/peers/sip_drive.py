@@ -1,6 +1,7 @@
 """The commands of a scripted SIP agent (control.py runs them). Each returns a dict of counts; nothing raises for what a peer did.
 
   call N [user=U] [uri=URI] [from=U] [route=no] [window=200] [replaces=CALL-ID]   opens calls, keeps those that were answered
+  call N bound=a,b                       calls those who have registered here, by their Path
   ask N|all [method=INFO] [server=S]     one request inside each held call (method=INVITE: a re-INVITE)
   bye N|all [server=S]                   ends calls
   ring N [user=ring], cancel [copies=1]  opens calls that ring until `cancel` takes them back
@@ -38,10 +39,15 @@ class Driven(Agent):
     def by_server(self, calls):
         return dict(sorted(collections.Counter(c.peer for c in calls).items()))
 
-    async def do_call(self, n="1", user="service", uri=None, route="yes", window="200", replaces=None, **k):
+    async def do_call(self, n="1", user="service", uri=None, route="yes", window="200", replaces=None, bound=None, **k):
         uri, frm, before = uri or f"sip:{user}@{self.hop[0]}:{self.hop[1]}", k.get("from"), set(self.calls)
         extra = [("Replaces", f"{replaces};to-tag=a;from-tag=b")] if replaces else []
-        got = await self.each(range(int(n)), window, lambda i: self.place(uri, f"sip:{frm or f'caller{i}'}@lab.example", route == "no", extra))
+        whom = [(contact, [("Route", p) for p in path]) for contact, path in map(self.bound.__getitem__, bound.split(","))] if bound else [(uri, [])]
+
+        def place(i):
+            to, routes = whom[i % len(whom)]
+            return self.place(to, f"sip:{frm or f'caller{i}'}@lab.example", route == "no", routes + extra)
+        got = await self.each(range(int(n)), window, place)
         new = [c for i, c in self.calls.items() if i not in before]
         t = self.tally(got, int(n))
         return dict(t, by_server=self.by_server(new), ids=[c.id for c in new[:50]], say=f"placed {n} calls: {t['answered']} answered" +
@@ -122,7 +128,7 @@ class Driven(Agent):
     async def do_register(self, users="alice", expires="60", contact=None):
         out = {}
         for u in users.split(","):
-            m = await self.single("REGISTER", "sip:lab.example", f"sip:{u}@lab.example", [("Expires", expires)])
+            m = await self.single("REGISTER", "sip:lab.example", f"sip:{u}@lab.example", [("Expires", expires), ("Supported", "path, outbound")])
             out[u] = dict(code=m.code, server=m.get("x-server")) if m else dict(code=0, server="")
         return dict(users=out)
 

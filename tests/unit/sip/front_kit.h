@@ -68,8 +68,8 @@ static inline void kit_listener(struct kit *k, unsigned i, const char *uri, bool
 	struct hf_listener_info *l = &k->listeners[i];
 
 	*l = (struct hf_listener_info){.hash = kit_h32(k, "listen:", hf_bytes_str(uri)), .inside = inside, .uri = hf_bytes_str(uri)};
-	assert_true(hf_transport_read(hf_bytes_of((const uint8_t *)uri, 3), &l->transport));
-	l->addr = kit_addr(uri + 6);
+	assert_true(hf_transport_read(hf_bytes_of((const uint8_t *)uri, hf_bytes_find(l->uri, ':')), &l->transport));
+	l->addr = kit_addr(strstr(uri, "//") + 2);
 	l->wildcard = hf_addr_is_any(&l->addr);
 	k->own[i] = l->addr;
 	if (k->ctx.n_listeners <= i)

@@ -99,6 +99,18 @@ static inline void line_octets(struct line *l, struct hf_bytes b)
 
 static inline void line_feed(struct line *l, const char *text) { line_octets(l, hf_bytes_str(text)); }
 
+/* A WebSocket: each message comes as one. */
+static inline void line_message(struct line *l, const char *text)
+{
+	l->ev.transport = l->ev.listener->transport;
+	l->ev.bytes = hf_bytes_str(text);
+	l->k->ctx.flow = l->state;
+	kit_run(l->k, &l->ev);
+	l->k->ctx.flow = NULL;
+	assert_int_equal(l->k->need + l->k->took + l->k->n_closed, 0); /* nothing waits, and nothing in a message ends the connection */
+	line_note(l);
+}
+
 /* The Via parameter of ours on top of what went out last. */
 static inline struct sip_hf line_hf(struct kit *k)
 {

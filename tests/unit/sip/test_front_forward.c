@@ -135,16 +135,20 @@ static void path_and_the_way_back(void **state)
 	(void)state;
 	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER", .uri = "sip:example.com", .extra = "Supported: path, outbound" CRLF "Path: <sip:edge;lr>" CRLF}));
 	assert_non_null(strstr(kit_header(&k, "Path: ", line, sizeof line), "Path: <sip:hff-"));
-	assert_non_null(strstr(k.out, "@192.0.2.1:5060;lr>" CRLF));
+	assert_non_null(strstr(k.out, "@192.0.2.1:5060;lr;ob>" CRLF));
 	assert_true(strstr(k.out, "Path: <sip:hff-") < strstr(k.out, "Path: <sip:edge;lr>"));
 	snprintf(route, sizeof route, "Route: %s" CRLF, line + 6);
 	kit_feed(&k, "192.0.2.101:5060", kit_request((struct kit_request){.method = "INVITE", .uri = "sip:alice@10.1.1.1:5099", .from_tag = "s1", .call_id = "s-call", .extra = route}));
 	kit_sent_to(&k, HF_TO_RETURN, "192.0.2.77:40001");
-	assert_false(kit_says(&k, "hff-"));
+	assert_false(kit_says(&k, CRLF "Route:"));
 	assert_int_equal(k.n_asked, 0);
 
 	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER"}));
 	assert_false(kit_says(&k, "Path:"));
+	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path" CRLF}));
+	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF)); /* no word of outbound: none of ours */
+	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path, outbound" CRLF "Via: SIP/2.0/UDP 10.1.1.1;branch=z9hG4bKx" CRLF}));
+	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF)); /* we are not its first hop (RFC 5626 5.1) */
 	k.conf.path = false;
 	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path" CRLF}));
 	assert_false(kit_says(&k, "Path:"));

@@ -269,7 +269,7 @@ static void path_is_a_connection(void **state)
 	(void)state;
 	line_feed(&phone, kit_request((struct kit_request){.method = "REGISTER", .uri = "sip:example.com", .extra = "Supported: path, outbound" CRLF}));
 	kit_header(&k, "Path: ", path, sizeof path);
-	assert_string_equal(path, "Path: <sip:hff-4i6bvpu96r0000hjjh0lk5u0ro0g0003000001ss6jj6uj3b1t10@192.0.2.1:5060;lr>"); /* as the server reaches us: over UDP */
+	assert_string_equal(path, "Path: <sip:hff-4i6bvpu96r0000hjjh0lk5u0ro0g0003000001ss6jj6uj3b1t10@192.0.2.1:5060;lr;ob>"); /* as the server reaches us: over UDP */
 	invite_by_path(path, "INVITE");
 	kit_sent_to(&k, HF_TO_RETURN, "192.0.2.51:0");
 	line_is_flow(&k, &phone);
