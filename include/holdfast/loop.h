@@ -1,4 +1,5 @@
-/* Event loops (net floor): the one door to libevent. A loop belongs to one thread; nothing here may be called from another. */
+/* Event loops of control threads (net floor): the one door to libevent; workers have a leaner one (net/poller.h). A loop belongs to one thread;
+ * nothing here may be called from another. */
 #ifndef HOLDFAST_LOOP_H
 #define HOLDFAST_LOOP_H
 
@@ -8,19 +9,12 @@
 #include "err.h"
 
 struct hf_loop;
+struct hf_watch; /* a descriptor that is watched */
 struct hf_timer; /* one shot */
 
 enum { HF_READ = 1, HF_WRITE = 2 };
 typedef void hf_watch_fn(void *arg, unsigned what); /* what: HF_READ | HF_WRITE bits that are ready */
 
-/* A descriptor that is watched. Its form stands here so that it may be part of what it belongs to; nobody but loop.c looks inside. */
-struct hf_watch {
-	hf_watch_fn *fn;
-	void *arg;
-	unsigned what;       /* that it watches for */
-	bool made;           /* by init, and not ended */
-	uint64_t inside[16]; /* libevent's */
-};
 typedef void hf_timer_fn(void *arg);
 
 struct hf_loop *hf_loop_new(void) HF_MUST_USE; /* NULL: no memory */
@@ -28,15 +22,11 @@ void hf_loop_free(struct hf_loop *l);
 void hf_loop_run(struct hf_loop *l);  /* until stop */
 void hf_loop_stop(struct hf_loop *l);
 
-/* The watch does not own the descriptor: free or end it before the descriptor is closed. NULL: no memory. */
+/* The watch does not own the descriptor: free it before the descriptor is closed. NULL: no memory. */
 struct hf_watch *hf_watch_new(struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg) HF_MUST_USE;
 void hf_watch_free(struct hf_watch *w);               /* NULL is fine */
-/* The same for a watch that is part of something else. False: no memory. */
-bool hf_watch_init(struct hf_watch *w, struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg) HF_MUST_USE;
-void hf_watch_fini(struct hf_watch *w);               /* one that was not made is fine */
 /* 0: watch nothing, which never fails. False: the system refuses; it watches nothing, and the next call tries anew. */
-bool hf_watch_change(struct hf_watch *w, unsigned what);
-static inline bool hf_watch_set(struct hf_watch *w, unsigned what) { return w->what == what || hf_watch_change(w, what); }
+bool hf_watch_set(struct hf_watch *w, unsigned what);
 
 struct hf_timer *hf_timer_new(struct hf_loop *l, hf_timer_fn *fn, void *arg) HF_MUST_USE;
 void hf_timer_set(struct hf_timer *t, uint64_t ms);   /* from now; a set timer is moved */

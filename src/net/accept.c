@@ -60,7 +60,8 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason)
 /* HF_R_NONE, or why it cannot be. */
 static unsigned begin(struct listening *l, const struct snap_service *s, int fd, const struct hf_addr *source)
 {
-	struct flow *f = flow_new(l->w, s->rt->front->framed);
+	bool framed = s->rt->front->framed;
+	struct flow *f = flow_new(l->w, framed);
 
 	if (!f)
 		return HF_R_NO_MEMORY;
@@ -77,25 +78,26 @@ static unsigned begin(struct listening *l, const struct snap_service *s, int fd,
 	f->local = s->infos[l->at].wildcard ? sock_local(fd) : s->infos[l->at].addr;
 	f->phase = PHASE_OPENING;
 	f->transport = s->infos[l->at].transport;
-	f->deadline = hf_timer_new(l->w->loop, conn_expired, f);
 	f->side[HF_CLIENT].fd = fd;
-	if (!f->deadline || !hf_watch_init(&f->side[HF_CLIENT].watch, l->w->loop, fd, HF_READ, conn_client_ready, f) || (!f->proxied && !layers_accept(f, s))) {
-		hf_watch_fini(&f->side[HF_CLIENT].watch);
-		hf_timer_free(f->deadline);
+	watch_init(&f->side[HF_CLIENT].watch, l->w->poller, fd, conn_client_ready, f);
+	if (!timer_init(&f->deadline, poller_timers(l->w->poller), conn_expired, f) || (framed && !watch_set(&f->side[HF_CLIENT].watch, HF_READ)) ||
+		(!f->proxied && !layers_accept(f, s))) {
+		watch_fini(&f->side[HF_CLIENT].watch);
+		timer_fini(&f->deadline);
 		accept_leave(f);
 		flow_free(f);
 		return HF_R_NO_MEMORY;
 	}
-	f->tale = s->rt->front->framed ? NULL : tale_flow(l->w);
-	if (s->rt->front->framed) {
+	f->tale = framed ? NULL : tale_flow(l->w);
+	if (framed) {
 		sock_patience(fd);
 		stream_begin(f);
 	}
 	conn_deadline(f, s->conf->handshake_timeout);
 	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].flows, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].open_flows, 1, memory_order_relaxed);
-	if (!s->rt->front->framed)
-		conn_client_ready(f, HF_READ); /* its opening is here most often, which spares a turn */
+	if (!framed)
+		conn_client_ready(f, HF_READ); /* its opening is here most often, which spares a turn; it is watched behind that */
 	return HF_R_NONE;
 }
 
@@ -110,17 +112,15 @@ static void resume(void *arg)
 {
 	struct listening *l = arg;
 
-	hf_watch_set(l->watch, HF_READ);
+	watch_set(&l->watch, HF_READ);
 }
 
 static void pause_accepting(struct listening *l)
 {
-	if (!l->pause)
-		l->pause = hf_timer_new(l->w->loop, resume, l);
-	if (!l->pause)
+	if (!l->pause.of && !timer_init(&l->pause, poller_timers(l->w->poller), resume, l))
 		return;
-	hf_watch_set(l->watch, 0);
-	hf_timer_set(l->pause, PAUSE_MS);
+	watch_set(&l->watch, 0);
+	timer_set(&l->pause, PAUSE_MS);
 }
 
 /* Takes one; false: there is none. */

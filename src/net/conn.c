@@ -17,12 +17,12 @@ static const struct snap_service *service_of(const struct flow *f) { return snap
 
 void conn_deadline(struct flow *f, uint64_t ms)
 {
-	if (!f->deadline)
+	if (!f->deadline.of)
 		return;
 	if (ms)
-		hf_timer_set(f->deadline, ms);
+		timer_set(&f->deadline, ms);
 	else
-		hf_timer_stop(f->deadline);
+		timer_stop(&f->deadline);
 }
 
 static bool wants_read(const struct flow *f, enum hf_side i)
@@ -38,40 +38,29 @@ static bool wants_read(const struct flow *f, enum hf_side i)
 	return buf_len(&s->in) < f->rt->front->max_opening;
 }
 
+/* The system refuses to watch a side, so that nothing would ever be heard of it. Not now: a step may be running. */
+static void give_up(struct flow *f)
+{
+	f->end = f->end ? f->end : HF_R_NO_MEMORY;
+	if (f->deadline.of)
+		timer_set(&f->deadline, 0);
+}
+
 void conn_watch(struct flow *f)
 {
 	for (int i = 0; i < 2; i++) {
 		struct side *s = &f->side[i];
-		bool connecting = i == HF_SERVER && f->phase == PHASE_DIALING;
+		bool read, connecting = i == HF_SERVER && f->phase == PHASE_DIALING;
+		unsigned edges = f->stream || s->bulk ? 0 : WATCH_EDGES;
 
-		if (s->watch.made)
-			hf_watch_set(&s->watch, (wants_read(f, (enum hf_side)i) ? HF_READ : 0u) | (connecting || side_waits(s) ? HF_WRITE : 0u));
+		if (!s->watch.of)
+			continue;
+		read = wants_read(f, (enum hf_side)i);
+		if (!watch_set(&s->watch, edges | (read ? HF_READ : 0u) | (connecting || side_waits(s) ? HF_WRITE : 0u)))
+			give_up(f);
+		else if (read && s->more && edges)
+			watch_again(&s->watch);
 	}
-}
-
-enum hf_err conn_drain(struct side *s)
-{
-	while (buf_len(&s->out)) {
-		struct hf_bytes rest = buf_view(&s->out);
-		ssize_t n = wire_write(s->wire, s->fd, rest.p, rest.n);
-
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? HF_OK : HF_ECLOSED;
-		buf_took(&s->out, (size_t)n);
-	}
-	buf_free(&s->out);
-	return HF_OK;
-}
-
-enum hf_err conn_put(struct side *s, const uint8_t *p, size_t n)
-{
-	ssize_t m = buf_len(&s->out) ? 0 : send(s->fd, p, n, MSG_NOSIGNAL);
-
-	if (m < 0 && errno != EAGAIN && errno != EINTR)
-		return HF_ECLOSED;
-	if (m < 0)
-		m = 0;
-	return (size_t)m == n || buf_add(&s->out, p + m, n - (size_t)m, OUT_MAX) ? HF_OK : HF_EFULL;
 }
 
 /* ---- steps ---- */
@@ -151,7 +140,7 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 		return;
 	}
 	f->told |= !up;
-	e = conn_put(to, w->scratch, n);
+	e = side_put(to, w->scratch, n);
 	if (e != HF_OK)
 		conn_close_later(f, e == HF_EFULL ? HF_R_BAD_STEP : up ? HF_R_SERVER_ERROR : HF_R_CLIENT_ERROR);
 }
@@ -188,7 +177,7 @@ bool conn_deliver(struct worker *w, const struct hf_flow_name *name, struct hf_b
 	if (!f || name->boot != w->net->site.boot || f->phase == PHASE_CLOSING || !buf_add(&c->out, bytes.p, bytes.n, OUT_MAX))
 		return false;
 	f->told = true;
-	(void)conn_drain(c); /* a client that is gone ends its flow by an event of its own: another flow's step may be running, in our arena */
+	(void)side_drain(c); /* a client that is gone ends its flow by an event of its own: another flow's step may be running, in our arena */
 	if (!f->busy)
 		conn_watch(f);
 	return true;
@@ -207,28 +196,6 @@ const uint16_t *conn_tried(const struct flow *f, unsigned *n)
 
 /* ---- what comes in ---- */
 
-/* Reads until the system has no more or the front's limit is reached. Through the worker's buffer, so that the side's own is as small as
- * what came. False: the side failed. */
-bool conn_gather(struct flow *f, struct side *s)
-{
-	size_t max = f->rt->front->max_opening;
-
-	while (!s->eof && buf_len(&s->in) < max) {
-		size_t room = max - buf_len(&s->in), want = room < LETTER_MAX ? room : LETTER_MAX;
-		ssize_t n = wire_read(s->wire, s->fd, f->w->reader, want);
-
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR;
-		s->eof = n == 0;
-		if (n && !buf_add(&s->in, f->w->reader, (size_t)n, max))
-			return false;
-		s->octets += (uint64_t)n;
-		if ((size_t)n < want)
-			break;
-	}
-	return true;
-}
-
 /* What a client still says to a flow that is ending: unread octets would make a reset of our FIN. False: it failed. */
 static bool swallow(struct flow *f)
 {
@@ -236,6 +203,7 @@ static bool swallow(struct flow *f)
 	ssize_t n = recv(c->fd, f->w->scratch, LETTER_MAX, 0);
 
 	c->eof |= n == 0;
+	c->more = n == LETTER_MAX || (n > 0 && c->last);
 	return n >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
@@ -259,7 +227,7 @@ static void opening(struct flow *f, enum hf_side side)
 	struct hf_event ev = {.kind = HF_EV_BYTES, .side = side};
 	bool asked;
 
-	if (!conn_gather(f, s)) {
+	if (!side_gather(f, s)) {
 		conn_close(f, side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
 		return;
 	}
@@ -285,15 +253,15 @@ static void side_ready(struct flow *f, enum hf_side side, unsigned what)
 {
 	struct side *s = &f->side[side];
 
-	if (what & HF_WRITE && conn_drain(s) != HF_OK) {
+	if (what & HF_WRITE && side_drain(s) != HF_OK) {
 		conn_close(f, f->end ? f->end : side == HF_CLIENT ? HF_R_CLIENT_ERROR : HF_R_SERVER_ERROR);
 		return;
 	}
-	if (f->phase == PHASE_CLOSING && what & HF_READ && !swallow(f))
+	if (f->phase == PHASE_CLOSING && what & HF_READ && side == HF_CLIENT && !swallow(f))
 		conn_close(f, f->end);
 	else if (f->phase == PHASE_CLOSING)
 		finish(f);
-	else if (what & HF_READ)
+	else if (what & HF_READ && wants_read(f, side))
 		opening(f, side);
 	else
 		conn_watch(f);
@@ -304,6 +272,7 @@ void conn_client_ready(void *arg, unsigned what)
 	struct flow *f = arg;
 	struct worker *w = f->w;
 
+	side_told(&f->side[HF_CLIENT], what);
 	if (f->phase == PHASE_RELAY) {
 		pump_ready(f, HF_CLIENT, what);
 		return;
@@ -323,6 +292,7 @@ void conn_server_ready(void *arg, unsigned what)
 {
 	struct flow *f = arg;
 
+	side_told(&f->side[HF_SERVER], what);
 	if (f->phase == PHASE_RELAY) {
 		pump_ready(f, HF_SERVER, what);
 		return;
@@ -340,7 +310,9 @@ void conn_expired(void *arg)
 	struct hf_event ev = {.kind = HF_EV_WAKE};
 
 	f->w->now_ms = hf_clock_ms();
-	if (f->phase == PHASE_WAITING) {
+	if (f->end && f->phase < PHASE_LINKING) {
+		conn_close(f, f->end);
+	} else if (f->phase == PHASE_WAITING) {
 		const struct snap_service *s = service_of(f);
 
 		f->phase = PHASE_OPENING;
@@ -353,7 +325,7 @@ void conn_expired(void *arg)
 	} else if (f->phase == PHASE_MESSAGES) {
 		stream_expired(f);
 	} else {
-		conn_close(f, f->end ? f->end : HF_R_HANDSHAKE_TIMEOUT);
+		conn_close(f, HF_R_HANDSHAKE_TIMEOUT);
 	}
 }
 
@@ -373,11 +345,12 @@ static void close_side(struct flow *f, enum hf_side i)
 
 	pipe_return(f->w, s->pipe);
 	s->pipe = NULL;
-	hf_watch_fini(&s->watch);
 	wire_shut(s->wire);
 	wire_free(s->wire);
 	s->wire = NULL;
-	if (s->fd >= 0)
+	if (s->watch.of)
+		watch_close(&s->watch);
+	else if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
 }
@@ -387,7 +360,7 @@ static void finish(struct flow *f)
 {
 	struct side *c = &f->side[HF_CLIENT];
 
-	if (!f->told || c->fd < 0 || !f->deadline) {
+	if (!f->told || c->fd < 0 || !f->deadline.of) {
 		conn_close(f, f->end);
 		return;
 	}
@@ -422,8 +395,7 @@ void conn_close(struct flow *f, unsigned reason)
 		sock_reset(f->side[HF_SERVER].fd);
 	close_side(f, HF_CLIENT);
 	close_side(f, HF_SERVER);
-	hf_timer_free(f->deadline);
-	f->deadline = NULL;
+	timer_fini(&f->deadline);
 	run(f, &ev);
 	tale_end(f, reason);
 	worker_count(f->w, f->rt, reason);

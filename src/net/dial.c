@@ -41,12 +41,13 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 		f->failed = sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
 		return;
 	}
-	if (first.n && conn_put(s, first.p, first.n) != HF_OK) {
+	if (first.n && side_put(s, first.p, first.n) != HF_OK) {
 		f->failed = HF_R_DIAL_FAILED;
 		return;
 	}
 	done = first.n && !buf_len(&s->out);
-	if (!hf_watch_init(&s->watch, f->w->loop, s->fd, done ? HF_READ : HF_WRITE, conn_server_ready, f))
+	watch_init(&s->watch, f->w->poller, s->fd, conn_server_ready, f);
+	if (!watch_set(&s->watch, WATCH_EDGES | HF_READ | (done ? 0u : HF_WRITE)))
 		f->failed = HF_R_NO_MEMORY;
 	else if (done)
 		connected(f);
@@ -58,7 +59,7 @@ void dial_done(struct flow *f)
 {
 	struct side *s = &f->side[HF_SERVER];
 
-	if (buf_len(&s->out) ? conn_drain(s) != HF_OK : sock_error(s->fd) != 0) {
+	if (buf_len(&s->out) ? side_drain(s) != HF_OK : sock_error(s->fd) != 0) {
 		dial_failed(f, HF_R_DIAL_FAILED);
 	} else if (!buf_len(&s->out)) {
 		connected(f);
@@ -76,8 +77,9 @@ void dial_failed(struct flow *f, unsigned reason)
 	if (reason != HF_R_NO_MEMORY) /* our own want says nothing about the server */
 		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
 	worker_count(f->w, f->rt, reason);
-	hf_watch_fini(&s->watch);
-	if (s->fd >= 0)
+	if (s->watch.of)
+		watch_close(&s->watch);
+	else if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
 	buf_free(&s->out);

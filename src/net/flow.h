@@ -36,11 +36,12 @@ struct side { /* what a relayed octet needs stands together */
 	uint32_t need;         /* the front wants at least so many */
 	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
 	bool eof, shut;        /* it has closed / FIN was sent to it */
+	bool more, last;       /* the system may hold octets that it will not tell of again / behind them its end: read until it comes */
 	uint8_t bulk;          /* RELAY: more comes from it than a copy is good for, until so many small reads (pump.c) */
 	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
 	uint64_t octets;       /* received from this side */
 	struct wire *wire;     /* what lies between its socket and its octets; NULL: nothing. Never on a side that is relayed */
-	struct hf_watch watch;
+	struct watch watch;
 };
 
 /* What a WebSocket needs beside (websocket.c). */
@@ -88,7 +89,7 @@ struct flow {
 	uint32_t listener;     /* hash */
 	uint32_t server_hash;
 	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
-	struct hf_timer *deadline;
+	struct timer deadline; /* ended when RELAY begins */
 	struct tale *tale;     /* for the session log; NULL: nobody wants it */
 	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
 	struct hf_addr source, local;
@@ -123,6 +124,12 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason) HF_MUST_USE; /* the h
 void accept_opened(struct flow *f);   /* it has said what it wants */
 void accept_leave(struct flow *f);
 
+/* What a watch has told of a side. */
+static inline void side_told(struct side *s, unsigned what)
+{
+	s->more |= what & HF_READ;
+	s->last |= (what & WATCH_END) != 0;
+}
 /* Something waits for this side. */
 static inline bool side_waits(const struct side *s) { return s->pipe || buf_len(&s->out); }
 
@@ -133,12 +140,12 @@ void conn_client_ready(void *flow, unsigned what);
 void conn_server_ready(void *flow, unsigned what);
 void conn_expired(void *flow);
 void conn_deadline(struct flow *f, uint64_t ms); /* 0: none */
+/* side.c */
 /* Sends what waits for a side; HF_ECLOSED: the side failed. */
-enum hf_err conn_drain(struct side *s);
+enum hf_err side_drain(struct side *s);
 /* Octets for a side, behind what waits: at once as far as the system takes them, the rest is kept. HF_ECLOSED: it failed; HF_EFULL: too much waits. */
-enum hf_err conn_put(struct side *s, const uint8_t *p, size_t n) HF_MUST_USE;
-
-bool conn_gather(struct flow *f, struct side *s) HF_MUST_USE; /* false: the side failed */
+enum hf_err side_put(struct side *s, const uint8_t *p, size_t n) HF_MUST_USE;
+bool side_gather(struct flow *f, struct side *s) HF_MUST_USE; /* false: the side failed */
 
 /* stream.c */
 void stream_begin(struct flow *f);

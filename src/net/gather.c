@@ -38,12 +38,15 @@ static bool ready(struct listening *l)
 {
 	struct gather *g = &l->gather;
 
-	if (g->watch)
+	if (g->watch.of)
 		return true;
 	g->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (g->fd >= 0 && !(g->watch = hf_watch_new(l->w->loop, g->fd, HF_READ, again, l)))
-		close(g->fd);
-	return g->watch != NULL;
+	if (g->fd < 0)
+		return false;
+	watch_init(&g->watch, l->w->poller, g->fd, again, l);
+	if (!watch_set(&g->watch, HF_READ))
+		watch_close(&g->watch);
+	return g->watch.of != NULL;
 }
 
 static void set_pause(struct listening *l, uint64_t ms)
@@ -57,7 +60,7 @@ static void set_pause(struct listening *l, uint64_t ms)
 /* What cannot be watched again goes on being read once a pause: nobody else would ever read it. */
 static void leave(struct listening *l)
 {
-	if (hf_watch_set(l->watch, HF_READ))
+	if (watch_set(&l->watch, HF_READ))
 		set_pause(l, 0);
 }
 
@@ -75,14 +78,10 @@ void gather_turn(struct listening *l, unsigned got, bool more)
 		g->since_ms = l->w->now_ms;
 		g->seen = 0;
 	}
-	hf_watch_set(l->watch, g->pause_ms && !more ? 0 : HF_READ);
+	watch_set(&l->watch, g->pause_ms && !more ? 0 : HF_READ);
 }
 
 void gather_free(struct listening *l)
 {
-	if (!l->gather.watch)
-		return;
-	hf_watch_free(l->gather.watch);
-	close(l->gather.fd);
-	l->gather.watch = NULL;
+	watch_close(&l->gather.watch);
 }

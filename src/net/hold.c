@@ -29,7 +29,7 @@ struct hold {
 
 struct holds {
 	struct worker *w;
-	struct hf_timer *timer;
+	struct timer timer;
 	uint64_t timer_ms;   /* when it is due, 0: not set */
 	struct hold **heap;  /* those in use, the earliest first */
 	struct hold **bucket; /* by tag; as many as places in the heap */
@@ -47,8 +47,7 @@ struct holds *holds_new(struct worker *w)
 	if (!h)
 		return NULL;
 	h->w = w;
-	h->timer = hf_timer_new(w->loop, wake, h);
-	if (h->timer)
+	if (timer_init(&h->timer, poller_timers(w->poller), wake, h))
 		return h;
 	free(h);
 	return NULL;
@@ -69,7 +68,7 @@ void holds_free(struct holds *h)
 	}
 	free(h->heap);
 	free(h->bucket);
-	hf_timer_free(h->timer);
+	timer_fini(&h->timer);
 	free(h);
 }
 
@@ -239,7 +238,7 @@ static void set_timer(struct holds *h)
 	if (h->timer_ms && h->timer_ms <= due)
 		return;
 	h->timer_ms = due;
-	hf_timer_set(h->timer, due > now ? due - now : 0);
+	timer_set(&h->timer, due > now ? due - now : 0);
 }
 
 static void let_go(struct holds *h, struct hold *x)

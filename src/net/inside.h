@@ -9,6 +9,7 @@
 #include "holdfast/net.h"
 #include "holdfast/clock.h"
 #include "holdfast/store.h"
+#include "poller.h"
 
 #define NET_WORKERS_MAX 64
 #define NET_DATAGRAM 65535u  /* octets of the largest datagram */
@@ -193,16 +194,16 @@ static inline bool letter_any(struct box *b) { return atomic_load_explicit(&b->a
 struct listening { /* a listener that this worker watches */
 	struct worker *w;
 	struct socks *socks;
-	struct hf_watch *watch;
+	struct watch watch;
 	uint16_t service;    /* id */
 	unsigned at;         /* index in that service's infos */
 	bool seen;           /* while a snapshot is taken over */
-	struct hf_timer *pause; /* streams: accepting pauses until then */
+	struct timer pause;     /* streams: accepting pauses until then */
 	struct gather {         /* datagrams: reading once a pause (gather.c) */
 		uint64_t since_ms, pause_ms; /* pause_ms 0: at each arrival */
 		unsigned seen;
 		int fd;
-		struct hf_watch *watch;
+		struct watch watch;
 	} gather;
 	unsigned burst, calm;   /* streams: connections taken a turn; turns until it may be more (accept.c) */
 };
@@ -219,9 +220,9 @@ struct worker {
 	unsigned index;
 	pthread_t thread;
 	bool running;
-	struct hf_loop *loop;
+	struct poller *poller;
 	int wake_fd;
-	struct hf_watch *wake;
+	struct watch wake;
 	_Atomic(struct hf_snapshot *) next;
 	_Atomic unsigned seen;   /* generation in force here */
 	unsigned offs;           /* of net->offs that were dealt with */

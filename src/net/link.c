@@ -57,8 +57,8 @@ static bool dial(struct flow *f, const struct snap_service *s)
 		return false;
 	f->local = sock_local(c->fd);
 	sock_tune(c->fd);
-	f->deadline = hf_timer_new(f->w->loop, conn_expired, f);
-	if (!f->deadline || !hf_watch_init(&c->watch, f->w->loop, c->fd, HF_WRITE, conn_client_ready, f))
+	watch_init(&c->watch, f->w->poller, c->fd, conn_client_ready, f);
+	if (!timer_init(&f->deadline, poller_timers(f->w->poller), conn_expired, f) || !watch_set(&c->watch, HF_WRITE))
 		return false;
 	conn_deadline(f, s->pool->conf->dial_timeout);
 	return layers_dial(f, s);
@@ -149,7 +149,7 @@ void link_ready(struct flow *f)
 	}
 	e = c->wire ? wire_open(c->wire) : HF_OK;
 	if (e == HF_EFULL) {
-		hf_watch_set(&c->watch, c->wire->reads);
+		watch_set(&c->watch, c->wire->reads);
 		return;
 	}
 	if (e != HF_OK) {

@@ -1,30 +1,33 @@
 /* Event loops over libevent: the only file that includes it. See holdfast/loop.h.
- * Bases are made without locks (one thread each); other threads wake a loop through an eventfd that it watches. */
+ * Bases are made without locks (one thread each); other threads wake a loop through an eventfd that it watches. Room for the library's
+ * part is what the library that is loaded says. */
 #include "holdfast/loop.h"
 
 #include <event2/event.h>
-#include <event2/event_struct.h>
 #include <stdlib.h>
 
 struct hf_loop {
 	struct event_base *base;
 };
 
-_Static_assert(sizeof(struct event) <= sizeof ((struct hf_watch *)0)->inside, "room for libevent's part");
-
+/* libevent's event stands behind each. */
+struct hf_watch {
+	hf_watch_fn *fn;
+	void *arg;
+	unsigned what; /* that it watches for */
+};
 struct hf_timer {
 	hf_timer_fn *fn;
 	void *arg;
 };
 
-static struct event *event_of(struct hf_watch *w) { return (struct event *)(void *)w->inside; }
+static struct event *event_of(struct hf_watch *w) { return (struct event *)(void *)(w + 1); }
 static struct event *event_of_timer(struct hf_timer *t) { return (struct event *)(void *)(t + 1); }
 
 struct hf_loop *hf_loop_new(void)
 {
-	bool fits = event_get_struct_event_size() <= sizeof ((struct hf_watch *)0)->inside; /* the library of now is not the one we were built with */
 	struct event_config *cfg = event_config_new();
-	struct hf_loop *l = fits ? calloc(1, sizeof *l) : NULL;
+	struct hf_loop *l = calloc(1, sizeof *l);
 
 	if (cfg && l) {
 		event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
@@ -59,48 +62,37 @@ static void ready(evutil_socket_t fd, short what, void *arg)
 
 static short flags(unsigned what) { return (short)(EV_PERSIST | (what & HF_READ ? EV_READ : 0) | (what & HF_WRITE ? EV_WRITE : 0)); }
 
-bool hf_watch_init(struct hf_watch *w, struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
+struct hf_watch *hf_watch_new(struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
 {
-	*w = (struct hf_watch){.fn = fn, .arg = arg, .what = what, .made = true};
+	struct hf_watch *w = calloc(1, sizeof *w + event_get_struct_event_size());
+
+	if (!w)
+		return NULL;
+	*w = (struct hf_watch){fn, arg, what};
 	event_assign(event_of(w), l->base, fd, flags(what), ready, w);
 	if (!what || event_add(event_of(w), NULL) == 0)
-		return true;
-	w->made = false;
-	return false;
+		return w;
+	free(w);
+	return NULL;
 }
 
-bool hf_watch_change(struct hf_watch *w, unsigned what)
+bool hf_watch_set(struct hf_watch *w, unsigned what)
 {
 	struct event *e = event_of(w);
 
+	if (w->what == what)
+		return true;
 	event_del(e);
 	event_assign(e, event_get_base(e), event_get_fd(e), flags(what), ready, w);
 	w->what = !what || event_add(e, NULL) == 0 ? what : 0;
 	return w->what == what;
 }
 
-void hf_watch_fini(struct hf_watch *w)
-{
-	if (w->made)
-		event_del(event_of(w));
-	w->made = false;
-}
-
-struct hf_watch *hf_watch_new(struct hf_loop *l, int fd, unsigned what, hf_watch_fn *fn, void *arg)
-{
-	struct hf_watch *w = malloc(sizeof *w);
-
-	if (w && hf_watch_init(w, l, fd, what, fn, arg))
-		return w;
-	free(w);
-	return NULL;
-}
-
 void hf_watch_free(struct hf_watch *w)
 {
 	if (!w)
 		return;
-	hf_watch_fini(w);
+	event_del(event_of(w));
 	free(w);
 }
 
@@ -143,11 +135,11 @@ void hf_timer_free(struct hf_timer *t)
 
 struct hf_watch *hf_loop_signal(struct hf_loop *l, int signo, hf_watch_fn *fn, void *arg)
 {
-	struct hf_watch *w = malloc(sizeof *w);
+	struct hf_watch *w = calloc(1, sizeof *w + event_get_struct_event_size());
 
 	if (!w)
 		return NULL;
-	*w = (struct hf_watch){.fn = fn, .arg = arg, .made = true};
+	*w = (struct hf_watch){.fn = fn, .arg = arg};
 	evsignal_assign(event_of(w), l->base, signo, ready, w);
 	if (evsignal_add(event_of(w), NULL) == 0)
 		return w;

@@ -52,13 +52,15 @@ static bool copy(struct flow *f, enum hf_side from, size_t *moved, unsigned *rea
 
 	if (n < 0) {
 		*reason = error_of(from);
+		s->more = errno == EINTR;
 		return errno == EAGAIN || errno == EINTR;
 	}
 	s->eof = n == 0;
+	s->more = n == COPY || (n && s->last);
 	s->octets += *moved = (size_t)n;
 	*reason = error_of(!from);
 	tune(f);
-	return n == 0 || conn_put(&f->side[!from], f->w->scratch, (size_t)n) == HF_OK;
+	return n == 0 || side_put(&f->side[!from], f->w->scratch, (size_t)n) == HF_OK;
 }
 
 /* Out of the pipe, as far as the system takes it. False: the side failed. */
@@ -81,6 +83,7 @@ static bool move(struct flow *f, enum hf_side from, struct pipe *p, size_t *move
 	ssize_t n = splice(s->fd, NULL, p->in, NULL, PIPE_SIZE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	bool good = true;
 
+	s->more = n >= COPY;
 	if (n < 0) {
 		good = errno == EAGAIN || errno == EINTR;
 		*reason = error_of(from);
@@ -97,17 +100,16 @@ static bool move(struct flow *f, enum hf_side from, struct pipe *p, size_t *move
 	return good;
 }
 
-/* Until little is left or the other side has enough. False: the flow is to end, for *reason. */
+/* Until nothing is left, the other side has enough, or its turn is over. False: the flow is to end, for *reason. */
 static bool take(struct flow *f, enum hf_side from, unsigned *reason)
 {
 	struct side *s = &f->side[from];
 	bool good = true;
-	size_t n = COPY;
 
-	for (int i = 0; good && n >= COPY && i < TURNS && !s->eof && !side_waits(&f->side[!from]); i++) {
+	for (int i = 0; good && i < TURNS && s->more && !s->eof && !f->stuck && !side_waits(&f->side[!from]); i++) {
 		struct pipe *p = s->bulk ? pipe_borrow(f->w) : NULL;
+		size_t n = 0;
 
-		n = 0;
 		good = p ? move(f, from, p, &n, reason) : copy(f, from, &n, reason);
 		judge(s, n);
 	}
@@ -117,7 +119,7 @@ static bool take(struct flow *f, enum hf_side from, unsigned *reason)
 /* What waits for a side, in order: the buffer, then the pipe. False: it failed. */
 static bool drain(struct flow *f, struct side *s)
 {
-	if (conn_drain(s) != HF_OK)
+	if (side_drain(s) != HF_OK)
 		return false;
 	if (!s->pipe || buf_len(&s->out))
 		return true;
@@ -143,18 +145,19 @@ static void marked(struct flow *f)
 		conn_step(f, &ev);
 }
 
-/* Behind every event (which reads no clock: most only copy), and once behind the step that began the relay: both sides may have closed by then. */
+/* Behind every event (which reads no clock: most only copy), and once behind the step that began the relay: both sides may have closed by then.
+ * When all has gone both ways, the end of the sockets says so. */
 void pump_go_on(struct flow *f)
 {
 	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
 
-	pass_fin(f, HF_CLIENT);
-	pass_fin(f, HF_SERVER);
-	if (c->eof && s->eof && c->shut && s->shut) {
+	if (c->eof && s->eof && !side_waits(c) && !side_waits(s)) {
 		f->w->now_ms = hf_clock_ms();
 		conn_close(f, HF_R_DONE);
 		return;
 	}
+	pass_fin(f, HF_CLIENT);
+	pass_fin(f, HF_SERVER);
 	conn_watch(f);
 	if (f->mark)
 		marked(f);
@@ -163,15 +166,14 @@ void pump_go_on(struct flow *f)
 void pump_start(struct flow *f)
 {
 	f->phase = PHASE_RELAY;
-	hf_timer_free(f->deadline); /* a session has no deadline any more, and may last for days */
-	f->deadline = NULL;
+	timer_fini(&f->deadline); /* a session has no deadline any more, and may last for days */
 	f->n_tried = 0; /* mark_from stands where they stood */
 	for (int i = 0; i < 2; i++) {
 		struct side *from = &f->side[i], *to = &f->side[!i];
 		struct hf_bytes rest = buf_view(&from->in);
 
 		f->mark_from[i] = from->octets - rest.n;
-		if (rest.n && conn_put(to, rest.p, rest.n) != HF_OK) {
+		if (rest.n && side_put(to, rest.p, rest.n) != HF_OK) {
 			conn_close_later(f, error_of((enum hf_side)!i));
 			return;
 		}
@@ -179,11 +181,16 @@ void pump_start(struct flow *f)
 	}
 }
 
+/* Room in a side is also room for what the other side's reader has left in the system. */
 void pump_ready(struct flow *f, enum hf_side side, unsigned what)
 {
+	struct side *s = &f->side[side];
 	unsigned reason = error_of(side);
+	bool good = true;
 
-	if ((what & HF_WRITE && !drain(f, &f->side[side])) || (what & HF_READ && !take(f, side, &reason))) {
+	if (what & HF_WRITE && side_waits(s))
+		good = drain(f, s) && take(f, !side, &reason);
+	if (!good || !take(f, side, &reason)) {
 		f->w->now_ms = hf_clock_ms();
 		conn_close(f, reason);
 		return;

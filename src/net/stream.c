@@ -99,7 +99,7 @@ static void watch(struct flow *f)
 	struct side *s = &f->side[HF_CLIENT];
 
 	if (f->phase == PHASE_MESSAGES)
-		hf_watch_set(&s->watch, wire_wants(s->wire, may_read(f), buf_len(&s->out) > 0));
+		watch_set(&s->watch, wire_wants(s->wire, may_read(f), buf_len(&s->out) > 0));
 }
 
 static void parcels(struct flow *f);
@@ -148,7 +148,7 @@ static void drain(struct flow *f)
 {
 	struct buf *out = &f->side[HF_CLIENT].out;
 
-	if (conn_drain(&f->side[HF_CLIENT]) != HF_OK)
+	if (side_drain(&f->side[HF_CLIENT]) != HF_OK)
 		f->end = (uint16_t)failure(f);
 	f->stream->cut = buf_len(out) && (f->stream->cut || out->b->at); /* the rest may begin inside a message */
 	f->stream->again = f->stream->again && buf_len(out);
@@ -348,7 +348,7 @@ static bool gather(struct flow *f)
 
 	HF_BUG_ON(max > LETTER_MAX);
 	if (have)
-		return conn_gather(f, s);
+		return side_gather(f, s);
 	n = wire_read(s->wire, s->fd, w->reader, max);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;

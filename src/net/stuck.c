@@ -6,7 +6,7 @@
 #define STUCK_MS 10 /* so often it is tried again */
 
 struct stuck {
-	struct hf_timer *timer;
+	struct timer timer;
 	struct flow *f;
 	struct letter head;
 	unsigned worker;
@@ -18,7 +18,7 @@ void stuck_free(struct flow *f)
 {
 	if (!f->stuck)
 		return;
-	hf_timer_free(f->stuck->timer);
+	timer_fini(&f->stuck->timer);
 	free(f->stuck);
 	f->stuck = NULL;
 }
@@ -29,7 +29,7 @@ static void try_again(void *arg)
 	struct flow *f = k->f;
 
 	if (!letter_post(&f->w->net->workers[k->worker], &k->head, hf_bytes_of(k->octets, k->n))) {
-		hf_timer_set(k->timer, STUCK_MS);
+		timer_set(&k->timer, STUCK_MS);
 		return;
 	}
 	stuck_free(f);
@@ -44,14 +44,14 @@ void conn_stuck(struct flow *f, const struct letter *l, unsigned worker, struct 
 	struct stuck *k = f->stuck ? NULL : malloc(sizeof *k + body.n); /* one a flow: a second in the same step is dropped */
 
 	if (k) {
-		*k = (struct stuck){.f = f, .head = *l, .worker = worker, .n = body.n, .timer = hf_timer_new(f->w->loop, try_again, k)};
+		*k = (struct stuck){.f = f, .head = *l, .worker = worker, .n = body.n};
 		memcpy(k->octets, body.p, body.n);
 	}
-	if (!k || !k->timer) {
+	if (!k || !timer_init(&k->timer, poller_timers(f->w->poller), try_again, k)) {
 		free(k);
 		worker_count(f->w, f->rt, HF_R_LETTER_BOX_FULL);
 		return;
 	}
 	f->stuck = k;
-	hf_timer_set(k->timer, STUCK_MS);
+	timer_set(&k->timer, STUCK_MS);
 }

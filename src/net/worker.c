@@ -40,20 +40,16 @@ static bool listen_on(struct worker *w, struct socks *x)
 	}
 	l->w = w;
 	l->socks = x;
-	l->watch = hf_watch_new(w->loop, x->fd[w->index], 0, hf_transport_is_stream(x->transport) ? conn_acceptable : udp_readable, l);
-	if (!l->watch) {
-		free(l);
-		return false;
-	}
+	watch_init(&l->watch, w->poller, x->fd[w->index], hf_transport_is_stream(x->transport) ? conn_acceptable : udp_readable, l);
 	w->open[w->n_open++] = l;
 	return true;
 }
 
 static void stop_listening(struct listening *l)
 {
-	hf_timer_free(l->pause);
+	timer_fini(&l->pause);
 	gather_free(l);
-	hf_watch_free(l->watch);
+	watch_fini(&l->watch);
 	free(l);
 }
 
@@ -69,7 +65,7 @@ static void take_service(struct worker *w, const struct snap_service *s)
 			l->at = i;
 			l->seen = true;
 		}
-		if (!l || !hf_watch_set(l->watch, HF_READ))
+		if (!l || !watch_set(&l->watch, HF_READ))
 			hf_log(HF_LOG_ERROR, "event=listen-failed service=%s worker=%u error=\"no memory\"", s->rt->name, w->index);
 	}
 }
@@ -108,7 +104,7 @@ static void woken(void *arg, unsigned what)
 	w->now_ms = hf_clock_ms();
 	if (atomic_load(&w->stop)) {
 		flows_free(w);
-		hf_loop_stop(w->loop);
+		poller_stop(w->poller);
 		return;
 	}
 	take_snapshot(w);
@@ -137,26 +133,26 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 		return HF_EIO;
 	/* mapped, so that what no parcel has needed costs nothing */
 	mem = mmap(NULL, NET_ARENA + 3 * LETTER_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	w->loop = hf_loop_new();
+	w->poller = poller_new();
 	w->udp = udp_new();
 	w->flows = flows_new();
 	w->links = links_new();
-	if (mem == MAP_FAILED || !w->loop || !w->udp || !w->flows || !w->links || !letter_init(&w->box, net->letter_box))
+	if (mem == MAP_FAILED || !w->poller || !w->udp || !w->flows || !w->links || !letter_init(&w->box, net->letter_box))
 		return HF_ENOMEM;
 	hf_arena_init(&w->arena, mem, NET_ARENA);
 	w->scratch = mem + NET_ARENA;
 	w->letter = w->scratch + LETTER_MAX;
 	w->reader = w->letter + LETTER_MAX;
 	w->holds = holds_new(w);
-	w->wake = hf_watch_new(w->loop, w->wake_fd, HF_READ, woken, w);
-	return w->holds && w->wake ? HF_OK : HF_ENOMEM;
+	watch_init(&w->wake, w->poller, w->wake_fd, woken, w);
+	return w->holds && watch_set(&w->wake, HF_READ) ? HF_OK : HF_ENOMEM;
 }
 
 static void *run(void *arg)
 {
 	struct worker *w = arg;
 
-	hf_loop_run(w->loop);
+	poller_run(w->poller);
 	return NULL;
 }
 
@@ -185,9 +181,8 @@ void worker_fini(struct worker *w)
 	free(w->open);
 	if (w->holds)
 		holds_free(w->holds);
-	hf_watch_free(w->wake);
-	if (w->loop)
-		hf_loop_free(w->loop);
+	watch_fini(&w->wake);
+	poller_free(w->poller);
 	udp_free(w->udp);
 	links_free(w->links);
 	letter_fini(&w->box);

@@ -222,4 +222,5 @@ def main():
     print(f"\n{time.monotonic() - begin:.0f} s")
 
 
-main()
+if __name__ == "__main__":
+    main()

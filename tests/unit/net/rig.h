@@ -25,7 +25,7 @@ struct rig {
 	struct hf_loop *control;
 	struct hf_net *net;
 	struct worker *w;
-	struct hf_timer *stop;
+	struct timer stop;
 	struct hf_conf conf;
 	struct hf_conf_pool pool_conf;
 	struct hf_conf_service service_conf;
@@ -52,13 +52,13 @@ static struct hf_front rig_front = {.name = "rig", .max_opening = RIG_OPENING, .
 
 const struct hf_front *const hf_fronts[] = {&rig_front, NULL}; /* the only protocol */
 
-static void rig_stop(void *arg) { hf_loop_stop(arg); }
+static void rig_stop(void *arg) { poller_stop(arg); }
 
 /* Runs the worker's loop for ms. */
 static inline void rig_run(unsigned ms)
 {
-	hf_timer_set(rig.stop, ms);
-	hf_loop_run(rig.w->loop);
+	timer_set(&rig.stop, ms);
+	poller_run(rig.w->poller);
 }
 
 /* Turns the loop until `what` holds, at most for two seconds. */
@@ -124,7 +124,7 @@ static inline int rig_up(void **state)
 	rig.w = &rig.net->workers[0];
 	rig.w->snap = &rig.snap;
 	rig.listening = (struct listening){.w = rig.w, .socks = rig.socks, .service = 1};
-	rig.stop = hf_timer_new(rig.w->loop, rig_stop, rig.w->loop);
+	assert_true(timer_init(&rig.stop, poller_timers(rig.w->poller), rig_stop, rig.w->poller));
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static inline int rig_down(void **state)
 {
 	(void)state;
 	flows_free(rig.w);
-	hf_timer_free(rig.stop);
+	timer_fini(&rig.stop);
 	hf_net_stop(rig.net);
 	hf_loop_free(rig.control);
 	close(rig.host);

@@ -1,6 +1,8 @@
 /* Flows from accept to their end (net/conn.c, dial.c, pump.c): no phase lasts for ever, nothing spins, nothing is lost on the way. */
 #include "rig.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -372,12 +374,102 @@ static void slow_client(void **state)
 	RIG_UNTIL(rig_open() == 0);
 }
 
+/* ---- what the system tells only once ---- */
+
+/* FIN that came with the octets before it is told with them. Fails when a short read is taken for all there is (`last`). */
+static void octets_and_fin_at_once(void **state)
+{
+	int c, s = dialled(&c);
+
+	(void)state;
+	rig_hear(s, "d");
+	rig_say(s, "yes!");
+	rig_hear(c, "yes!");
+	for (int i = 0; i < 2; i++) {
+		int from = i ? s : c, to = i ? c : s;
+
+		rig_say(from, "last words");
+		shutdown(from, SHUT_WR);
+		rig_hear(to, "last words");
+		RIG_UNTIL(rig_ended(to));
+	}
+	assert_int_equal(last_end, HF_R_DONE);
+	close(c);
+	close(s);
+}
+
+/* What an opening had no room for is read when the relay starts, though nothing new comes. Fails without `more` in side_gather, or watch_again. */
+static void more_than_an_opening_holds(void **state)
+{
+	static uint8_t sent[3 * RIG_OPENING], got[sizeof sent + 1];
+	size_t n = 0;
+	int c, s;
+
+	(void)state;
+	memset(sent, 'd', sizeof sent);
+	c = rig_client();
+	assert_int_equal(send(c, sent, sizeof sent, MSG_NOSIGNAL), sizeof sent);
+	s = rig_accept();
+	rig_run(5);
+	rig_say(s, "yes!");
+	for (int turns = 0; n < sizeof sent + RIG_OPENING - 1 && turns < 2000; turns++) {
+		ssize_t m = recv(s, got, sizeof got, 0);
+
+		n += m > 0 ? (size_t)m : 0;
+		rig_run(m > 0 ? 0 : 1);
+	}
+	assert_int_equal(n, sizeof sent + RIG_OPENING - 1); /* the opening, and what is relayed: it used one octet */
+	close(c);
+	close(s);
+	RIG_UNTIL(rig_open() == 0);
+}
+
+/* A file in place of each of our polls, or the polls again. */
+static void break_polls(bool whole)
+{
+	static int poll[8], kept[8], n;
+	char name[64], to[64];
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	for (; whole && n; n--) {
+		dup2(kept[n - 1], poll[n - 1]);
+		close(kept[n - 1]);
+	}
+	for (int fd = 3; !whole && fd < 64 && n < 8; fd++) {
+		ssize_t m;
+
+		snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+		m = readlink(name, to, sizeof to);
+		if (m != 22 || memcmp(to, "anon_inode:[eventpoll]", 22) != 0)
+			continue;
+		kept[n] = fcntl(fd, F_DUPFD, 100);
+		poll[n++] = fd;
+		dup2(file, fd);
+	}
+	close(file);
+}
+
+/* A flow that the system does not watch would never be heard of again: it ends. Fails without give_up. */
+static void cannot_be_watched(void **state)
+{
+	int c;
+
+	(void)state;
+	break_polls(false);
+	c = rig_client();
+	break_polls(true);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(last_end, HF_R_NO_MEMORY);
+	close(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
-		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client)};
+		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
+		T(more_than_an_opening_holds), T(cannot_be_watched)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,11 +26,12 @@ static int begin(void **state)
 {
 	(void)state;
 	conf.gateway.udp_gather = 1;
-	w.loop = hf_loop_new();
+	w.poller = poller_new();
 	w.now_ms = 1000;
 	l.gather = (struct gather){0};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
-	l.watch = hf_watch_new(w.loop, pair[0], HF_READ, nothing, NULL);
+	watch_init(&l.watch, w.poller, pair[0], nothing, NULL);
+	assert_true(watch_set(&l.watch, HF_READ));
 	return 0;
 }
 
@@ -38,8 +39,8 @@ static int end(void **state)
 {
 	(void)state;
 	gather_free(&l);
-	hf_watch_free(l.watch);
-	hf_loop_free(w.loop);
+	watch_fini(&l.watch);
+	poller_free(w.poller);
 	close(pair[0]);
 	close(pair[1]);
 	return 0;
@@ -70,15 +71,15 @@ static void begins_and_ends(void **state)
 static void only_pauses_wake(void **state)
 {
 	(void)state;
-	assert_int_equal(l.watch->what, HF_READ);
+	assert_int_equal(l.watch.what, HF_READ);
 	assert_true(turns(16, 5));
-	assert_int_equal(l.watch->what, 0);
+	assert_int_equal(l.watch.what, 0);
 	gather_turn(&l, 256, true);
-	assert_int_equal(l.watch->what, HF_READ);
+	assert_int_equal(l.watch.what, HF_READ);
 	gather_turn(&l, 10, false);
-	assert_int_equal(l.watch->what, 0);
+	assert_int_equal(l.watch.what, 0);
 	assert_false(turns(40, 0));
-	assert_int_equal(l.watch->what, HF_READ);
+	assert_int_equal(l.watch.what, HF_READ);
 }
 
 /* A burst after silence is none of a rate: fails when a window is as long as its last datagram. */
