@@ -24,6 +24,8 @@
  *   hf_engine_marked         control  O(1)
  *   hf_engine_weigh          control  O(1)
  *   hf_engine_record         any      O(1)
+ *   hf_member_former         any      O(1)
+ *   hf_member_rename         any      O(1)
  *   hf_engine_restore        alone    O(1)
  *   hf_engine_tick           control  O(4096 slots or 32,768 scores)
  *   hf_engine_sweep          control  O(n)
@@ -58,6 +60,7 @@
 
 #define HF_SERVERS_MAX 4096 /* members a pool, removed ones that still hold sessions included (an id has 14 bits) */
 #define HF_NAME_MAX 63
+#define HF_FORMER_MAX 8 /* former names that a server is still known by, if all of them have room in HF_NAME_MAX octets */
 #define HF_MEMBER_AT 32 /* octets that say where a server is: the engine keeps and compares them, and knows nothing else of them */
 #define HF_NO_SERVER 0
 
@@ -130,7 +133,7 @@ void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t
 
 /* All that is kept of a member: plain octets without pointers, as they stand in the mapping, for copies of it elsewhere. */
 struct hf_member_record {
-	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1]; /* NUL-terminated; was: its former name, if it had one */
+	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1]; /* NUL-terminated; was: its former names, the last one first, a NUL behind each */
 	uint8_t at[HF_MEMBER_AT];
 	uint64_t since_ms;         /* when its state began, on the clock of the caller (a copy that outlives the clock must translate it) ... */
 	uint64_t drain_ms, removed_ms; /* ... when the drain by hand or by weight 0 began, when it left the list; 0: it did not */
@@ -141,6 +144,11 @@ struct hf_member_record {
 };
 /* id 1..; false: no such member. Any thread. */
 bool hf_engine_record(struct hf_engine *e, uint16_t id, struct hf_member_record *r);
+/* Its former name by number, from 0; empty: there are no more. Borrows from r. Any thread. */
+struct hf_bytes hf_member_former(const struct hf_member_record *r, unsigned n);
+/* The member has this name from now on, and that former one (or none); a name that it had is a former one, and the oldest of these give way.
+ * So does enact; for who must know before. Pure; any thread. */
+void hf_member_rename(struct hf_member_record *r, struct hf_bytes name, struct hf_bytes was);
 /* A member as another engine had it, under the same id, before the first plan of this one. HF_EINVAL: it is no record; HF_EEXIST: the id is taken. */
 enum hf_err hf_engine_restore(struct hf_engine *e, uint16_t id, const struct hf_member_record *r, uint64_t now_ms) HF_MUST_USE;
 
@@ -314,7 +322,7 @@ void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint6
 
 struct hf_server_view {
 	uint16_t id;
-	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1];
+	char name[HF_NAME_MAX + 1], was[HF_NAME_MAX + 1]; /* was: its last former name */
 	uint8_t at[HF_MEMBER_AT];
 	enum hf_state state;
 	uint8_t marks;             /* bits by enum hf_mark */

@@ -294,7 +294,7 @@ static const struct hf_option service[] = {
 static const struct hf_option pool[] = {
 	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [was=OLDNAME] [tls-name=NAME]",
 		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
-			"was: it takes over the sessions of a former name. tls-name: what its certificate must name. TRANSPORT as for listen."},
+			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name. TRANSPORT as for listen."},
 	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
 		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},
 	{"hash", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "carp", AT(hf_conf_pool, hash), .words = hash_words,

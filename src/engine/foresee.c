@@ -92,7 +92,7 @@ static enum hf_err relist(struct hf_engine *t, const struct hf_change *c, uint64
 
 		if (!t->member[id].used || r->removed_ms || (c->kind == HF_CHANGE_REMOVE && hf_bytes_eq(hf_bytes_str(r->name), c->name)))
 			continue;
-		m[n] = (struct hf_member_conf){.name = hf_bytes_str(r->name), .was = hf_bytes_str(r->was), .weight = r->file_weight, .max_sessions = r->max_sessions};
+		m[n] = (struct hf_member_conf){.name = hf_bytes_str(r->name), .was = hf_member_former(r, 0), .weight = r->file_weight, .max_sessions = r->max_sessions};
 		memcpy(m[n++].at, r->at, sizeof r->at);
 	}
 	if (c->kind == HF_CHANGE_ADD)

@@ -232,6 +232,8 @@ void ledger_recount(struct hf_engine *e);
 /* Nobody who dies in it leaves half a record. */
 void kept_write(struct hf_engine *e, uint16_t id, const struct hf_member_record *r);
 bool kept_sound(const struct hf_member_record *r);
+/* The member gets another name: the one it has is a former name of nobody else any more, who may have had it before. */
+void kept_former(struct hf_engine *e, uint16_t id);
 /* Members as a former engine left them, known by name; members_wake puts them in force, when their loads are counted. */
 void kept_load(struct hf_engine *e);
 

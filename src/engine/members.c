@@ -103,12 +103,6 @@ static void set_seed(struct hf_engine *e, uint16_t id, struct hf_bytes name)
 	atomic_store_explicit(&e->hot[id].seed, e->method->seed(e->conf.hash_key, name), memory_order_relaxed);
 }
 
-static void set_text(char to[HF_NAME_MAX + 1], struct hf_bytes text)
-{
-	memset(to, 0, HF_NAME_MAX + 1);
-	memcpy(to, text.p, text.n);
-}
-
 /* What was set by hand ends with the line that it was set for. Health is nothing that a line could say. */
 static void forget_overrides(struct hf_member_record *r)
 {
@@ -130,9 +124,9 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 
 	if (fresh || other_line(&r, c))
 		forget_overrides(&r);
-	set_text(r.name, c->name);
-	if (c->was.n) /* else it keeps the name that it had: its old cookies may come yet */
-		set_text(r.was, c->was);
+	if (renamed)
+		kept_former(e, id);
+	hf_member_rename(&r, c->name, c->was);
 	memcpy(r.at, c->at, sizeof r.at);
 	r.file_weight = c->weight;
 	r.max_sessions = c->max_sessions;

@@ -61,7 +61,7 @@ struct snap_member {
 	uint16_t id;
 	bool removed;
 	enum hf_transport transport;
-	uint32_t hash, was_hash;
+	uint32_t hash, was_hash[HF_FORMER_MAX]; /* of its former names, the last one first; 0: none */
 	char name[64];
 	struct hf_bytes tls_name; /* what its certificate must name; empty: its address */
 	struct hf_addr addr;

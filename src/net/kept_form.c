@@ -34,7 +34,8 @@ void keeping_write_member(struct hf_writer *w, const struct keeping_time *t, uin
 	hf_w_u8(w, r->marks);
 	hf_w_mem(w, r->at, sizeof r->at);
 	text(w, hf_bytes_str(r->name));
-	text(w, hf_bytes_str(r->was));
+	for (unsigned i = 0; i == 0 || hf_member_former(r, i).n; i++)
+		text(w, hf_member_former(r, i));
 }
 
 void keeping_write_span(struct hf_writer *w, const struct keeping_time *t, const struct hf_range *r, const struct hf_copy *c, const uint32_t *hash)
@@ -96,6 +97,25 @@ static void name(struct reader *r, char to[HF_NAME_MAX + 1])
 		memcpy(to, b.p, b.n);
 }
 
+/* Its former names, up to the record's end. */
+static void former(struct reader *r, struct hf_member_record *m)
+{
+	char one[HF_NAME_MAX + 1];
+	size_t at = 0;
+
+	while (!r->bad && r->b.n) {
+		size_t n;
+
+		name(r, one);
+		n = strlen(one);
+		r->bad |= at + n > HF_NAME_MAX;
+		if (r->bad)
+			return;
+		memcpy(m->was + at, one, n);
+		at += n ? n + 1 : 0;
+	}
+}
+
 /* Seconds that went by since it was written. */
 static uint64_t passed_s(uint64_t written_s, const struct keeping_time *t) { return t->wall_s > written_s ? t->wall_s - written_s : 0; }
 
@@ -123,7 +143,7 @@ bool keeping_read_member(struct hf_bytes b, const struct keeping_time *t, uint16
 	m->marks = take8(&r);
 	memcpy(m->at, take(&r, sizeof m->at), sizeof m->at);
 	name(&r, m->name);
-	name(&r, m->was);
+	former(&r, m);
 	return !r.bad && !r.b.n && *id && *id <= HF_SERVERS_MAX && m->name[0];
 }
 

@@ -130,7 +130,11 @@ void snap_index(struct snap_pool *p)
 		if (!snap_by_addr(p, &m->addr))
 			put(p->by_addr, p->mask, addr_key(&m->addr), i);
 	}
-	for (unsigned i = 0; i < p->n_members; i++)
-		if (p->members[i].was_hash && !snap_by_hash(p, p->members[i].was_hash))
-			put(p->by_hash, p->mask, p->members[i].was_hash, i);
+	for (unsigned k = 0; k < HF_FORMER_MAX; k++)
+		for (unsigned i = 0; i < p->n_members; i++) {
+			uint32_t hash = p->members[i].was_hash[k];
+
+			if (hash && !snap_by_hash(p, hash))
+				put(p->by_hash, p->mask, hash, i);
+		}
 }

@@ -6,7 +6,7 @@
 #include "holdfast/log.h"
 #include "keeping.h"
 
-#define CELLS (4 * (HF_SERVERS_MAX + 1)) /* of names: that many, with their former ones, leave half of it empty */
+#define CELLS (2 * (1 + HF_FORMER_MAX) * (HF_SERVERS_MAX + 1)) /* of names: that many, with their former ones, leave half of it empty */
 
 struct reviver {
 	struct hf_engine *engine;
@@ -15,7 +15,7 @@ struct reviver {
 	const uint8_t *hash_key;
 	struct keeping_time t;
 	struct hf_member_record member[HF_SERVERS_MAX + 1]; /* by id; the last word about each */
-	struct { uint32_t hash; uint16_t id; } cell[CELLS];
+	struct cell { uint32_t hash; uint16_t id; } cell[CELLS];
 	struct hf_record r[HF_COPY_MAX];
 	struct revived n;
 };
@@ -36,21 +36,23 @@ static struct reviver *reviver_new(struct pool_rt *rt, const struct hf_conf_pool
 
 /* ---- members ---- */
 
-static uint16_t *cell_of(struct reviver *v, uint32_t hash)
+/* The cell of this name, or the empty one where it would be: whatever a file says, there are always some. */
+static struct cell *cell_of(struct reviver *v, uint32_t hash)
 {
 	uint32_t i = hash % CELLS;
 
 	while (v->cell[i].hash && v->cell[i].hash != hash)
 		i = (i + 1) % CELLS;
-	v->cell[i].hash = hash;
-	return &v->cell[i].id;
+	return &v->cell[i];
 }
 
-static void known_as(struct reviver *v, const char *name, uint16_t id)
+static void known_as(struct reviver *v, struct hf_bytes name, uint16_t id)
 {
-	uint16_t *at = name[0] ? cell_of(v, hf_server_hash(v->hash_key, hf_bytes_str(v->pool), hf_bytes_str(name))) : &(uint16_t){1};
+	uint32_t hash = name.n ? hf_server_hash(v->hash_key, hf_bytes_str(v->pool), name) : 0;
+	struct cell *at = hash ? cell_of(v, hash) : NULL;
 
-	*at = *at ? *at : id;
+	if (at && !at->id)
+		*at = (struct cell){hash, id};
 }
 
 static void hear_member(void *arg, uint16_t type, struct hf_bytes payload)
@@ -71,11 +73,12 @@ static void restore_members(struct reviver *v)
 
 		r->marks &= 1 << HF_MARK_DRAIN | 1 << HF_MARK_OFF;
 		if (!r->name[0] || hf_engine_find(v->engine, hf_bytes_str(r->name)) || hf_engine_restore(v->engine, id, r, v->t.now_ms) != HF_OK)
-			r->name[0] = r->was[0] = 0;
-		known_as(v, r->name, id);
+			memset(r, 0, sizeof *r);
+		known_as(v, hf_bytes_str(r->name), id);
 	}
-	for (uint16_t id = 1; id <= HF_SERVERS_MAX; id++)
-		known_as(v, v->member[id].was, id);
+	for (unsigned i = 0; i < HF_FORMER_MAX; i++)
+		for (uint16_t id = 1; id <= HF_SERVERS_MAX; id++)
+			known_as(v, hf_member_former(&v->member[id], i), id);
 }
 
 /* Servers of the configuration whose record was lost. */
@@ -91,13 +94,12 @@ static void restore_listed(struct reviver *v)
 			continue;
 		while (id < HF_SERVERS_MAX && v->member[id].name[0])
 			id++;
-		memcpy(r.name, s->name, sizeof r.name);
-		memcpy(r.was, s->was, sizeof r.was);
+		hf_member_rename(&r, hf_bytes_str(s->name), hf_bytes_str(s->was));
 		if (hf_engine_restore(v->engine, id, &r, v->t.now_ms) != HF_OK)
 			return;
 		v->member[id] = r;
-		known_as(v, r.name, id);
-		known_as(v, r.was, id);
+		known_as(v, hf_bytes_str(r.name), id);
+		known_as(v, hf_member_former(&r, 0), id);
 	}
 }
 
@@ -105,7 +107,7 @@ static void restore_listed(struct reviver *v)
 
 static void restore_entry(struct reviver *v, struct hf_record *x, uint32_t hash)
 {
-	x->server = *cell_of(v, hash);
+	x->server = cell_of(v, hash)->id;
 	if (!x->server)
 		v->n.unknown++;
 	else if (hf_engine_restore_entry(v->engine, x, v->t.now_ms) == HF_OK)

@@ -45,7 +45,7 @@ static bool wildcard_of(const struct hf_conf *conf, const struct hf_conf_pool *p
 
 struct newcomer {
 	uint16_t id;
-	const char *name, *was;
+	const struct hf_member_record *names;
 	struct hf_addr addr;
 	enum hf_transport transport;
 	struct hf_bytes tls_name;
@@ -58,10 +58,10 @@ static void add(const struct hf_net *net, const struct hf_conf *conf, struct sna
 	struct hf_bytes pool = hf_bytes_str(p->conf->name);
 
 	*m = (struct snap_member){.id = n->id, .removed = n->removed, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
-	snprintf(m->name, sizeof m->name, "%s", n->name);
-	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->name));
-	if (n->was[0])
-		m->was_hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->was));
+	snprintf(m->name, sizeof m->name, "%s", n->names->name);
+	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->names->name));
+	for (unsigned i = 0; i < HF_FORMER_MAX && hf_member_former(n->names, i).n; i++)
+		m->was_hash[i] = hf_server_hash(net->site.hash_key, pool, hf_member_former(n->names, i));
 	if (wildcard_of(conf, p->conf, n->addr.family) && !sock_source_for(&n->addr, &m->from))
 		m->from = (struct hf_addr){0};
 }
@@ -72,9 +72,9 @@ static void add_listed(const struct hf_net *net, const struct hf_conf *conf, str
 		const struct hf_conf_server *s = &p->conf->servers[i];
 		struct hf_member_record r = {0};
 
-		/* a line that does not tell its former name any more: old cookies may come yet */
 		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
-		add(net, conf, p, &(struct newcomer){p->plan_ids[i], s->name, s->was[0] ? s->was : r.was, s->addr, s->transport, s->tls_name, false});
+		hf_member_rename(&r, hf_bytes_str(s->name), hf_bytes_str(s->was));
+		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, s->addr, s->transport, s->tls_name, false});
 	}
 }
 
@@ -90,7 +90,7 @@ static void add_removed(const struct hf_net *net, const struct hf_conf *conf, st
 {
 	for (uint16_t id = 1; id <= hf_engine_last_id(p->rt->engine); id++) {
 		struct hf_member_record r;
-		struct newcomer n = {.id = id, .name = r.name, .was = r.was, .removed = true};
+		struct newcomer n = {.id = id, .names = &r, .removed = true};
 
 		if (!is_planned(p, id) && hf_engine_record(p->rt->engine, id, &r) && place_read(r.at, &n.addr, &n.transport))
 			add(net, conf, p, &n);
@@ -123,7 +123,7 @@ static enum hf_err make_tables(struct snap_pool *p)
 	unsigned most = p->conf->n_servers + hf_engine_last_id(p->rt->engine);
 	uint32_t size = 16;
 
-	while (size < 4 * most)
+	while (size < (1 + HF_FORMER_MAX) * 2 * most)
 		size *= 2;
 	p->mask = size - 1;
 	p->members = calloc(most + 1, sizeof *p->members);

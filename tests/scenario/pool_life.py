@@ -73,9 +73,10 @@ def run(s):
     back(desks, "after ts3 came back")
     everybody(s, "after pbx3 came back", riders, blind, desks)
 
-    riders.tell("ask all")                                   # a rename, twice: also when the line tells nothing of it any more
-    new = (f"pbx9 {pbx[2].at}", "was=pbx2"), (f"ts9 {ts[2].at}", "was=ts2")
-    g.reload(ini([pbx[1], new[0], pbx[3], pbx[4]], [ts[1], new[1], ts[3], ts[4]]))
+    riders.tell("ask all")                                   # renamed, and again; then the lines tell nothing of it any more
+    for name, was in (("7", "2"), ("9", "7")):
+        new = (f"pbx{name} {pbx[2].at}", f"was=pbx{was}"), (f"ts{name} {ts[2].at}", f"was=ts{was}")
+        g.reload(ini([pbx[1], new[0], pbx[3], pbx[4]], [ts[1], new[1], ts[3], ts[4]]))
     g.reload(ini([pbx[1], new[0][0], pbx[3], pbx[4]], [ts[1], new[1][0], ts[3], ts[4]]))
     s.all_home(riders.answer(), "while pbx2 is renamed")
     everybody(s, "after the rename", riders, blind, desks, "INVITE")

@@ -26,7 +26,7 @@ static void must(bool is, const char *what)
 
 static struct hf_member_record a_member(void)
 {
-	struct hf_member_record r = {.name = "pbx1", .was = "old-pbx1", .at = {2, 0x13, 0xc4}, .since_ms = 4000000, .drain_ms = 3000000, .file_weight = 100,
+	struct hf_member_record r = {.name = "pbx1", .was = "old-pbx1\0older", .at = {2, 0x13, 0xc4}, .since_ms = 4000000, .drain_ms = 3000000, .file_weight = 100,
 		.run_weight = 0x01020304, .max_sessions = 0x0a0b0c0d, .marks = 1 << HF_MARK_DRAIN};
 
 	r.at[HF_MEMBER_AT - 1] = 0xfe;
@@ -59,7 +59,7 @@ static void read_one(void *arg, uint16_t type, struct hf_bytes b)
 		must(keeping_read_member(b, &then, &id, &m) && id == 0x0102, "a member");
 		must(m.since_ms == was.since_ms && m.drain_ms == was.drain_ms && !m.removed_ms, "a member's times");
 		must(m.file_weight == was.file_weight && m.run_weight == was.run_weight && m.max_sessions == was.max_sessions && m.marks == was.marks, "a member's numbers");
-		must(!strcmp(m.name, was.name) && !strcmp(m.was, was.was) && !memcmp(m.at, was.at, sizeof m.at), "a member's names and address");
+		must(!strcmp(m.name, was.name) && !memcmp(m.was, was.was, sizeof m.was) && !memcmp(m.at, was.at, sizeof m.at), "a member's names and address");
 		members++;
 		return;
 	}

@@ -100,6 +100,83 @@ static void renames(void **state)
 	farm_free(f);
 }
 
+static void rename_to(struct farm *f, unsigned i, const char *name, const char *was)
+{
+	strcpy(f->m[i].name, name);
+	strcpy(f->m[i].was, was);
+	assert_int_equal(farm_apply(f, T0), HF_OK);
+}
+
+static void former_are(struct farm *f, uint16_t id, const char *want)
+{
+	char got[2 * HF_NAME_MAX] = "";
+	struct hf_member_record r;
+
+	assert_true(hf_engine_record(f->e, id, &r));
+	for (unsigned i = 0; hf_member_former(&r, i).n; i++)
+		snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", i ? " " : "", (const char *)hf_member_former(&r, i).p);
+	assert_string_equal(got, want);
+}
+
+/* A server renamed again and again is known by its last names, also to the next engine, and keeps its sessions; a line that tells nothing of them takes
+ * none away. A name that it bears again is no former one, and one that another has borne since is that one's. Without list_former for a
+ * name that it had only what `was` tells is known. */
+static void renamed_again(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 2, 0, 100, T0);
+
+	(void)state;
+	assert_int_equal(farm_learn(f, 5, 1, HF_LIFE_START, 60, HF_COUNTED, T0), HF_OK);
+	rename_to(f, 0, "b", "s1");
+	rename_to(f, 0, "c", "b");
+	former_are(f, 1, "b s1");
+	rename_to(f, 0, "c", "b");
+	rename_to(f, 0, "c", "");
+	former_are(f, 1, "b s1");
+	hf_engine_free(f->e);
+	f->e = hf_engine_new(&f->conf, f->mem, T0);
+	rename_to(f, 0, "d", "c");
+	rename_to(f, 0, "e", "d");
+	rename_to(f, 0, "f", "e");
+	rename_to(f, 0, "c", "f");
+	former_are(f, 1, "f e d b s1");
+	assert_true(f->id[0] == 1 && farm_ask(f, 5, HF_LIFE_NONE, 0, 0, T0).server == 1);
+	rename_to(f, 1, "e", "s2"); /* a name that was another's ... */
+	rename_to(f, 1, "g", "e");  /* ... has been this one's since */
+	former_are(f, 1, "f d b s1");
+	former_are(f, 2, "e s2");
+	farm_check(f);
+	farm_free(f);
+}
+
+/* Of former names the oldest give way, when they are too many or have no room. Without `put` the ninth is kept. */
+static void oldest_names_go(void **state)
+{
+	struct hf_member_record r = {.name = "n0"};
+	char name[HF_NAME_MAX + 1] = "n0";
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 1; i <= 10; i++) {
+		snprintf(name, sizeof name, "n%u", i);
+		hf_member_rename(&r, hf_bytes_str(name), HF_NONE);
+	}
+	while (hf_member_former(&r, n).n)
+		n++;
+	assert_int_equal(n, HF_FORMER_MAX);
+	assert_true(hf_bytes_eq(hf_member_former(&r, 0), HF_LIT("n9")) && hf_bytes_eq(hf_member_former(&r, 7), HF_LIT("n2")));
+	memset(name, 'x', HF_NAME_MAX - 3);
+	name[HF_NAME_MAX - 3] = 0;
+	hf_member_rename(&r, hf_bytes_str(name), HF_LIT("n10"));
+	hf_member_rename(&r, HF_LIT("last"), hf_bytes_str(name));
+	assert_true(hf_bytes_eq(hf_member_former(&r, 0), hf_bytes_str(name)) && !hf_member_former(&r, 1).n);
+	memset(name, 'y', HF_NAME_MAX);
+	name[HF_NAME_MAX] = 0;
+	hf_member_rename(&r, HF_LIT("it"), hf_bytes_str(name));
+	assert_true(hf_bytes_eq(hf_member_former(&r, 0), hf_bytes_str(name)) && kept_sound(&r));
+	assert_string_equal(r.name, "it");
+}
+
 /* A list that will not do changes nothing. */
 static void refused_whole(void **state)
 {
@@ -321,7 +398,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(impossible),
-		cmocka_unit_test(ids), cmocka_unit_test(renames), cmocka_unit_test(refused_whole), cmocka_unit_test(states),
+		cmocka_unit_test(ids), cmocka_unit_test(renames), cmocka_unit_test(renamed_again), cmocka_unit_test(oldest_names_go), cmocka_unit_test(refused_whole), cmocka_unit_test(states),
 		cmocka_unit_test(run_time_weights), cmocka_unit_test(takes_over), cmocka_unit_test(takes_over_flows), cmocka_unit_test(starving),
 	};
 

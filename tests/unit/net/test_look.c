@@ -106,12 +106,18 @@ static void former_names(void **state)
 	(void)state;
 	p.n_members = 2;
 	memset(by_hash, 0, sizeof by_hash);
-	members[1].was_hash = 77;
+	members[1].was_hash[0] = 77;
 	snap_index(&p);
 	assert_ptr_equal(snap_by_hash(&p, 77), &members[1]);
+	memset(by_hash, 0, sizeof by_hash);
+	members[0].was_hash[1] = 77; /* longer ago */
+	members[0].was_hash[HF_FORMER_MAX - 1] = 78;
+	snap_index(&p);
+	assert_ptr_equal(snap_by_hash(&p, 77), &members[1]);
+	assert_ptr_equal(snap_by_hash(&p, 78), &members[0]);
 	for (unsigned i = 0; i < 2; i++) {
 		memset(by_hash, 0, sizeof by_hash);
-		members[i].was_hash = members[!i].hash;
+		members[i].was_hash[0] = members[!i].hash;
 		snap_index(&p);
 		assert_ptr_equal(snap_by_hash(&p, members[!i].hash), &members[!i]);
 	}
