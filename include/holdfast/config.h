@@ -30,7 +30,7 @@ struct hf_conf_server {
 	struct hf_bytes tls_name;     /* empty: the pool's */
 	struct hf_addr addr;
 	enum hf_transport transport;
-	uint32_t weight, max_sessions;
+	uint32_t weight, max_sessions, max_cps;
 	unsigned line;
 };
 
@@ -96,6 +96,7 @@ struct hf_conf_service {
 	uint64_t max_flows_source;    /* open connections of a source address (IPv6: /64); 0 = no limit */
 	uint64_t max_openings_source; /* ... whose opening is not complete */
 	uint64_t answer_rate;         /* our own answers to datagrams of a source, a second; 0 = no limit */
+	uint64_t max_cps;             /* new sessions that count, a second; 0 = no limit */
 	struct hf_conf_tls_pairs tls_certificates; /* what clients are shown, by the name they ask for; the first is for all others */
 	struct hf_bytes tls_client_ca; /* file of who may vouch for clients */
 	uint64_t tls_client_certificate; /* off, optional, required */

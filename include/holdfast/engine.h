@@ -9,6 +9,7 @@
 #define HOLDFAST_ENGINE_H
 
 #include "affinity.h"
+#include "rate.h"
 
 /* Who may call what, and its cost. any: any thread at once; control: one thread, the same for all of these; alone: while nobody else has the
  * engine; keeper: the one thread that keeps a copy. S: servers, J: slots, E: entries; an entry is found in a few places (ENGINE c.2).
@@ -109,6 +110,7 @@ struct hf_member_conf {
 	struct hf_bytes was;    /* a former name whose sessions this server takes over; may be empty */
 	uint32_t weight;        /* 0..256 */
 	uint32_t max_sessions;  /* 0 = no limit */
+	uint32_t max_per_s;     /* sessions it is given a second, at most HF_RATE_MAX; 0 = no limit */
 	uint8_t at[HF_MEMBER_AT];
 };
 /* Which ids the members of this list would get; changes nothing. A name keeps its id, a renamed server has its former name's, one that
@@ -232,7 +234,7 @@ enum hf_step_kind {
 #define HF_VERDICTS(X) \
 	X(TAKEN, "taken") X(MISSING, "missing") /* no such entry, owner or member */ X(OFF, "off") /* its server serves nobody */ \
 	X(TRIED, "tried") /* it was tried before, and failed */ X(LEAVES, "leaves") /* it is renewed, and better elsewhere */ \
-	X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(CAP, "cap")
+	X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(RATE, "max-cps") X(CAP, "cap")
 enum hf_verdict {
 #define X(e, name) HF_VERDICT_##e,
 	HF_VERDICTS(X)
@@ -328,7 +330,7 @@ struct hf_server_view {
 	uint8_t marks;             /* bits by enum hf_mark */
 	bool removed;
 	uint32_t weight, file_weight; /* in force, of the file */
-	uint32_t max_sessions;
+	uint32_t max_sessions, max_per_s;
 	uint32_t sessions;         /* counted */
 	uint32_t cap;              /* sessions it may hold before new ones spill, as of the last tick; UINT32_MAX = none */
 	uint32_t slots;            /* owned now */

@@ -32,6 +32,7 @@
 	X(WEB_REFUSED,  "web-refused",     "no opening of a WebSocket, or one that may not be; answered by HTTP") \
 	X(WEB_BROKEN,   "web-broken",      "no frame that a WebSocket's client may send") \
 	X(PROXY_HEADER, "proxy-header",    "no PROXY header where one must be, or a broken one") \
+	X(CALL_RATE,    "max-cps",         "as many new sessions were opened as may be in a second") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \

@@ -120,7 +120,7 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 			f->entry_fp = f->asked_fp; /* a bond at a host that is off counts this flow all the same */
 			f->found = true;
 		}
-		flow_refuse(acts, HF_R_NO_SERVER);
+		flow_refuse(acts, ev->chosen->none);
 		return;
 	}
 	if (!f->asked_before) {

@@ -39,6 +39,8 @@ void sip_question(struct sip_step *s, struct hf_ask *q)
 		q->hint = s->p->cookie.server;
 	else
 		sip_refs(s, q->refs);
+	q->urgent = q->refs[0].fp || sip_is_urgent(s); /* what belongs to a call that is up is no new one */
+	q->at_home |= q->urgent && !q->refs[0].fp;
 }
 
 /* What opens is held; what cancels it, or acknowledges its refusal, has to find it. */
@@ -76,7 +78,7 @@ static void to_server(struct sip_step *s, const struct hf_chosen *c)
 	bool holds = s->p->holds && !c->firm, again = s->p->holds && s->p->msg.method_id == SIP_INVITE; /* it may be of a hold that has ended */
 
 	if (!c->server || !c->out) {
-		sip_refuse(s, &(struct sip_refusal){503, NULL, HF_R_NO_SERVER, RETRY_AFTER});
+		sip_refuse(s, &(struct sip_refusal){503, NULL, c->server ? HF_R_NO_SERVER : c->none, RETRY_AFTER});
 		return;
 	}
 	if (!sip_may_go(s, c->transport, true)) {

@@ -70,6 +70,9 @@ enum { SIP_TENANT_SERVICE, SIP_TENANT_DOMAIN };
 #define SIP_CODES_MAX 16
 struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX]; };
 
+enum { SIP_WORDS_MAX = 32 };
+struct sip_words { unsigned n; struct hf_bytes word[SIP_WORDS_MAX]; };
+
 enum { SIP_PROBE_METHOD_MAX = 32, SIP_PROBE_FROM_MAX = 128 };
 
 enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
@@ -84,6 +87,7 @@ struct sip_conf {
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options, sips;
 	struct hf_bytes own_names;             /* host names, blanks between */
+	struct sip_words priority;             /* users, and URIs with a colon, that limits pass over */
 	struct sip_codes probe_codes;
 	struct hf_bytes probe_method, probe_from; /* from: a user, or a URI with a colon */
 	uint64_t max_message, max_headers, max_header, max_call_id, max_params;
@@ -92,13 +96,14 @@ struct sip_conf {
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 22 };
+enum { SIP_N_OPTIONS = 23 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
 /* ---- values.c ---- */
 
 enum hf_err sip_codes_read(struct hf_bytes text, void *field, struct hf_writer *why);
+enum hf_err sip_words_read(struct hf_bytes text, void *field, struct hf_writer *why); /* "off": none */
 enum hf_err sip_probe_method_read(struct hf_bytes text, void *field, struct hf_writer *why);
 enum hf_err sip_probe_from_read(struct hf_bytes text, void *field, struct hf_writer *why);
 bool sip_codes_have(const struct sip_codes *c, unsigned status);
@@ -228,6 +233,11 @@ struct hf_bytes sip_refer_read(struct hf_bytes refer_to, uint32_t max_call_id, s
 struct hf_bytes sip_referred(const struct sip_step *s);
 /* The dialog that a REFER names stays remembered. */
 void sip_refer_learn(struct sip_step *s);
+
+/* ---- guard.c ---- */
+
+/* A new call to one of `priority-uri`. */
+bool sip_is_urgent(const struct sip_step *s);
 
 /* ---- life.c ---- */
 

@@ -40,6 +40,8 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Over what a request to a sips: URI may pass between here and the servers: TLS alone, any other is refused with 416; or anything, where that network is trusted."},
 	{"own-names", HF_OPT_TEXT, LIVE, AT(own_names), .max = 4096, .dflt = "",
 	 .help = "Host names that mean this gateway in Route and Request-URI, blanks between; its addresses and advertised names are known."},
+	{"priority-uri", HF_OPT_CUSTOM, LIVE, AT(priority), .unit = "off | USER or URI ...", .dflt = "urn:service:sos 112 911", .read = sip_words_read,
+	 .help = "Emergency calls: by the user of the Request-URI, or with a colon by its beginning. Neither max-cps, max-sessions nor load-factor holds for them."},
 	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = SIP_MESSAGE_MAX, .unit = "octets", .dflt = "65535",
 	 .help = "The longest message."},
 	{"max-headers", HF_OPT_UINT, LIVE, AT(max_headers), .min = 16, .max = 4096, .unit = "lines", .dflt = "256",

@@ -54,6 +54,27 @@ bool sip_codes_have(const struct sip_codes *c, unsigned status)
 	return false;
 }
 
+/* ---- words ---- */
+
+enum hf_err sip_words_read(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct sip_words *w = field;
+	struct hf_bytes word;
+
+	w->n = 0;
+	if (hf_bytes_eq(text, HF_LIT("off")))
+		return HF_OK;
+	while ((word = hf_bytes_word(&text)).n) {
+		if (w->n == SIP_WORDS_MAX)
+			return refuse(why, word, "word that still fits: at most 32 are taken");
+		for (size_t i = 0; i < word.n; i++)
+			if (word.p[i] < '!' || word.p[i] > '~')
+				return refuse(why, word, "word of printable characters");
+		w->word[w->n++] = word;
+	}
+	return w->n ? HF_OK : refuse(why, text, "word, nor off");
+}
+
 /* ---- probes ---- */
 
 /* A method (RFC 3261 25.1: a token). Those that begin a call, or are never answered, are no questions. */

@@ -39,7 +39,7 @@ static void say_entry(struct hf_writer *w, const struct hf_step *s, const char *
 	static const char *const verdicts[] = {
 		[HF_VERDICT_TAKEN] = "it decides", [HF_VERDICT_OFF] = "that server is off", [HF_VERDICT_TRIED] = "that server was tried, and failed",
 		[HF_VERDICT_LEAVES] = "it gives way, as it is renewed while its server is leaving", [HF_VERDICT_STATE] = "that server is down",
-		[HF_VERDICT_BOUND] = "", [HF_VERDICT_CAP] = ""};
+		[HF_VERDICT_BOUND] = "", [HF_VERDICT_RATE] = "", [HF_VERDICT_CAP] = ""};
 
 	if (s->verdict == HF_VERDICT_MISSING)
 		hf_w_printf(w, "there is no %s", what);
@@ -57,6 +57,7 @@ static void say_room(struct hf_writer *w, const struct hf_step *s, const char *n
 	case HF_VERDICT_STATE: hf_w_str(w, ": passed over, it takes no new sessions"); break;
 	case HF_VERDICT_TRIED: hf_w_str(w, ": passed over, it was tried and failed"); break;
 	case HF_VERDICT_BOUND: hf_w_str(w, ": passed over, that is its max-sessions"); break;
+	case HF_VERDICT_RATE: hf_w_str(w, ": passed over, it has had its max-cps in this second"); break;
 	case HF_VERDICT_CAP: hf_w_str(w, ": passed over, it is full by load-factor"); break;
 	default: hf_w_str(w, ": passed over"); break;
 	}

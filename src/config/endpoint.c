@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "holdfast/log.h"
+#include "holdfast/rate.h"
 
 /* Transports whose port nobody should guess: the protocol's usual one belongs to its plain transports. */
 #define PORT_NEEDED (HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS))
@@ -237,7 +238,8 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 {
 	struct hf_bytes was = hf_bytes_sub(word, 4, word.n), tls_name = hf_bytes_sub(word, 9, word.n);
 
-	if (read_option_number(e, word, "weight=", 256, &v->weight, to) || read_option_number(e, word, "max-sessions=", UINT32_MAX, &v->max_sessions, to))
+	if (read_option_number(e, word, "weight=", 256, &v->weight, to) || read_option_number(e, word, "max-sessions=", UINT32_MAX, &v->max_sessions, to) ||
+	    read_option_number(e, word, "max-cps=", HF_RATE_MAX, &v->max_cps, to))
 		return;
 	if (hf_bytes_starts(word, HF_LIT("tls-name="))) {
 		v->tls_name = tls_name;
@@ -246,7 +248,7 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 		return;
 	}
 	if (!hf_bytes_starts(word, HF_LIT("was=")))
-		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, was=OLDNAME and tls-name=NAME", hf_log_text(word));
+		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME and tls-name=NAME", hf_log_text(word));
 	else if (!ini_is_name(was))
 		finding_error(to, e->line, "server: %s: not a server's name", hf_log_text(word));
 	else if (hf_bytes_eq(was, hf_bytes_str(v->name)))

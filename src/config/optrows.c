@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "holdfast/rate.h"
 #include "holdfast/rundir.h"
 #include "optval.h"
 
@@ -273,6 +274,9 @@ static const struct hf_option service[] = {
 		.help = "Of these, connections that have not yet said what they want: only slow or idle ones add up; off: no limit."},
 	{"answer-rate", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = 1000000, .unit = "a second", .dflt = "1000", .off_ok = true, AT(hf_conf_service, answer_rate),
 		.help = "The gateway's own answers to datagrams of one source address: a forged source is not flooded through us; off: no limit."},
+	{"max-cps", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "sessions a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_cps),
+		.help = "New sessions (calls, desktops) that this service opens a second, in bursts of as many; beyond it they are refused, and all that belongs to "
+			"sessions goes on. off: no limit."},
 	{"tls-certificate", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "CERTIFICATE-FILE [KEY-FILE]", AT(hf_conf_service, tls_certificates), .read = read_pairs,
 		.help = "What tls listeners show: a PEM file with the certificate, those that vouch for it behind it, and the key unless that has a file of its own. May repeat: a client "
 			"gets the first that names the server name it asks for, else the first of all. The files are read at start and reload, as the user that the gateway has become."},
@@ -292,8 +296,9 @@ static const struct hf_option service[] = {
 
 #define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
 static const struct hf_option pool[] = {
-	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [was=OLDNAME] [tls-name=NAME]",
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME]",
 		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
+			"max-sessions, max-cps: sessions that it holds, and new ones it is given a second, before others are placed at the next server; "
 			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name. TRANSPORT as for listen."},
 	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
 		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},

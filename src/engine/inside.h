@@ -33,7 +33,9 @@ struct load { /* a cache line each: every start and end writes one */
 	_Atomic uint64_t word;
 	_Atomic uint64_t turn;  /* round-robin: when the server's next turn is, see balance.c */
 	_Atomic uint32_t held; /* hf_engine_hold */
-	uint8_t pad[44];
+	_Atomic uint32_t max_per_s;
+	struct hf_rate rate;   /* sessions given to it */
+	uint8_t pad[32];
 };
 
 struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 octets, so that a walk over the members stays in the cache */
@@ -99,7 +101,7 @@ struct hf_engine {
 	_Atomic uint64_t on_down_ms;        /* struct hf_rules, as are the next one and, for the control thread, those below */
 	_Atomic bool drain_moves;
 	_Atomic uint32_t open_parts;        /* W: of servers that are up */
-	_Atomic uint32_t limited;           /* members with max_sessions */
+	_Atomic uint32_t limited;           /* members with max_sessions, and with max_per_s */
 
 	uint8_t pad_sums[64];               /* written by every start and end */
 	_Atomic uint64_t sums;              /* of all shards and servers: SUM_OPEN above, entries below */
@@ -243,6 +245,7 @@ void kept_load(struct hf_engine *e);
 static inline uint32_t members_weight(const struct hf_member_record *r) { return r->run_weight == HF_WEIGHT_FILE ? r->file_weight : r->run_weight; }
 void members_wake(struct hf_engine *e, uint64_t now_ms);
 void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions);
+void members_rate(struct hf_engine *e, uint16_t id, uint32_t max_per_s);
 
 /* ---- leave.c ---- */
 
@@ -271,6 +274,8 @@ struct place {
 	const uint16_t *avoid;
 	unsigned n_avoid;
 	bool take;              /* count an entry and its session at the server chosen (atomically, or not at all) */
+	bool counts;            /* it is a session that counts, taken or only explained: max_per_s is heeded, as of ... */
+	uint64_t now_ms;
 	bool by_slot;           /* whatever the table's balance */
 	bool home;              /* it will not be remembered: whoever is eligible by the slot alone, whatever the loads */
 	struct hf_trace *trace; /* what is looked at is written there, and no turn is taken; or NULL */

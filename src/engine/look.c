@@ -64,6 +64,7 @@ bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v
 	v->weight = members_weight(&r);
 	v->file_weight = r.file_weight;
 	v->max_sessions = r.max_sessions;
+	v->max_per_s = atomic_load_explicit(&e->load[id].max_per_s, memory_order_relaxed);
 	v->sessions = LOAD_COUNTED(load_word(e, id));
 	v->cap = place_cap(e, id);
 	v->slots = atomic_load_explicit(&e->member[id].slots, memory_order_relaxed);

@@ -33,6 +33,14 @@ void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)
 	atomic_fetch_add_explicit(&e->limited, (uint32_t)(max_sessions != 0) - (uint32_t)(old != 0), memory_order_relaxed);
 }
 
+/* Not kept: whoever lists a member says it. */
+void members_rate(struct hf_engine *e, uint16_t id, uint32_t max_per_s)
+{
+	uint32_t old = atomic_exchange_explicit(&e->load[id].max_per_s, max_per_s, memory_order_relaxed);
+
+	atomic_fetch_add_explicit(&e->limited, (uint32_t)(max_per_s != 0) - (uint32_t)(old != 0), memory_order_relaxed);
+}
+
 /* The member becomes what its record says: its state, its weight, W and m, the queue of slots, and the mapping. */
 static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, uint64_t now_ms)
 {
@@ -139,6 +147,7 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 	if (id > last_id(e))
 		atomic_store_explicit(&e->last_id, id, memory_order_release);
 	put(e, id, &r, now_ms);
+	members_rate(e, id, c->max_per_s < HF_RATE_MAX ? c->max_per_s : HF_RATE_MAX);
 	if (renamed && state_of(e, id) == HF_STATE_UP) /* another name draws other slots */
 		change_queue(e, id, true, true);
 }

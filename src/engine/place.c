@@ -36,7 +36,8 @@ static bool reserve(struct hf_engine *e, const struct scope *s, uint16_t id, enu
 	if (!s->p->take)
 		return true;
 	before = ledger_load(e, id, 1, 1);
-	if (open_to(e, s->p, id, LOAD_COUNTED(before)) && under(e, s, id, LOAD_COUNTED(before))) {
+	if (open_to(e, s->p, id, LOAD_COUNTED(before)) && under(e, s, id, LOAD_COUNTED(before)) &&
+	    (hf_rate_take(&e->load[id].rate, rate_of(e, id), s->p->now_ms) || s->p->home)) {
 		*taken = before & LOAD_OPEN ? TAKEN_OPEN : TAKEN;
 		return true;
 	}
@@ -132,7 +133,7 @@ static bool slotted(struct hf_engine *e, const struct scope *s, uint16_t owner, 
 			return true;
 		v = HF_VERDICT_CAP; /* another worker took the last place */
 	}
-	to->why = v == HF_VERDICT_BOUND || v == HF_VERDICT_CAP ? HF_WHY_SPILL : HF_WHY_FAILOVER;
+	to->why = v == HF_VERDICT_BOUND || v == HF_VERDICT_RATE || v == HF_VERDICT_CAP ? HF_WHY_SPILL : HF_WHY_FAILOVER;
 	for (int i = 0; i < PLACE_TRIES && (to->server = cheapest(e, s)) != 0; i++)
 		if (reserve(e, s, to->server, &to->taken)) {
 			if (s->p->trace)

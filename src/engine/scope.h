@@ -14,7 +14,9 @@ struct scope { /* what a cap is computed from */
 static inline uint32_t parts_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->hot[id].parts, memory_order_relaxed); }
 static inline uint32_t bound_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->hot[id].max_sessions, memory_order_relaxed); }
 
-/* Eligible (TAKEN): up, not tried already, and below its max_sessions. */
+static inline uint32_t rate_of(const struct hf_engine *e, uint16_t id) { return atomic_load_explicit(&e->load[id].max_per_s, memory_order_relaxed); }
+
+/* Eligible (TAKEN): up, not tried already, below its max_sessions, and given less than max_per_s in this second. */
 static inline enum hf_verdict open_verdict(const struct hf_engine *e, const struct place *p, uint16_t id, uint32_t sessions)
 {
 	uint32_t bound = bound_of(e, id);
@@ -23,7 +25,11 @@ static inline enum hf_verdict open_verdict(const struct hf_engine *e, const stru
 		return HF_VERDICT_STATE;
 	if (among(p->avoid, p->n_avoid, id))
 		return HF_VERDICT_TRIED;
-	return bound && sessions >= bound && !p->home ? HF_VERDICT_BOUND : HF_VERDICT_TAKEN;
+	if (p->home)
+		return HF_VERDICT_TAKEN;
+	if (p->counts && hf_rate_full(&e->load[id].rate, rate_of(e, id), p->now_ms))
+		return HF_VERDICT_RATE;
+	return bound && sessions >= bound ? HF_VERDICT_BOUND : HF_VERDICT_TAKEN;
 }
 
 static inline bool open_to(const struct hf_engine *e, const struct place *p, uint16_t id, uint32_t sessions)

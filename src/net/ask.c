@@ -20,7 +20,7 @@ static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, 
 {
 	struct hf_chosen *c = &p->chosen;
 
-	*c = (struct hf_chosen){.why = a->why, .known = a->known, .firm = a->firm, .left = a->left, .hold_ms = a->hold_ms};
+	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .why = a->why, .known = a->known, .firm = a->firm, .left = a->left, .hold_ms = a->hold_ms};
 	if (p->hold)
 		c->hold = hold_name(p->w, p->hold);
 	else if (p->story)
@@ -86,6 +86,26 @@ static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
 	return a->spread || !used ? a->spread : hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source));
 }
 
+/* What begins a session that counts, for all that the parcel says: not an attempt at the next server, nor what must never be refused. */
+static bool may_open(const struct parcel *p, const struct hf_ask *a)
+{
+	return p->service->conf->max_cps && !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again && !a->urgent;
+}
+
+/* The service has opened its share of this second, and this is another one: looking is enough, nothing is made of it. */
+static bool over_rate(const struct parcel *p, const struct hf_question *q)
+{
+	struct hf_question look = *q;
+	struct hf_answer a;
+
+	if (!hf_rate_full(&p->rt->opened, (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
+		return false;
+	look.life = HF_LIFE_NONE;
+	look.server_only = false;
+	hf_engine_choose(p->service->pool->rt->engine, &look, &a, p->ctx.now_ms);
+	return !a.known;
+}
+
 void ask_act(struct parcel *p, const struct hf_act *act)
 {
 	const struct hf_ask *a = &act->ask;
@@ -95,6 +115,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
 		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .at_home = a->at_home, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
 	struct hf_answer answer = {0};
+	bool opens = may_open(p, a);
 
 	if (found_hold(p, a)) {
 		p->next = HF_EV_HELD;
@@ -113,11 +134,18 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		choose(p, a->tag, NULL, &answer);
 		return;
 	}
+	if (opens && over_rate(p, &q)) {
+		choose(p, a->tag, NULL, &answer);
+		p->chosen.none = HF_R_CALL_RATE;
+		return;
+	}
 	if (p->story)
 		explain_ask(p, act, &q, &answer);
 	else
 		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
 	tale_asked(p, a, &answer);
+	if (opens && !answer.known)
+		(void)hf_rate_take(&p->rt->opened, (uint32_t)p->service->conf->max_cps, p->ctx.now_ms); /* the last one may have gone meanwhile: one too many is none too few */
 	if (answer.full)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 	if (answer.over)

@@ -8,6 +8,7 @@
 
 #include "holdfast/net.h"
 #include "holdfast/clock.h"
+#include "holdfast/rate.h"
 #include "holdfast/store.h"
 #include "poller.h"
 
@@ -27,6 +28,7 @@ struct service_rt {
 	uint16_t id;
 	const struct hf_front *front;
 	struct counts *counts; /* one a worker */
+	struct hf_rate opened; /* new sessions that count */
 };
 
 struct member_rt { /* control thread, but for what workers tell */

@@ -109,7 +109,8 @@ static enum hf_err plan(struct snap_pool *p, struct hf_writer *why)
 	for (unsigned i = 0; i < c->n_servers; i++) {
 		const struct hf_conf_server *s = &c->servers[i];
 
-		p->plan[i] = (struct hf_member_conf){.name = hf_bytes_str(s->name), .was = hf_bytes_str(s->was), .weight = s->weight, .max_sessions = s->max_sessions};
+		p->plan[i] = (struct hf_member_conf){.name = hf_bytes_str(s->name), .was = hf_bytes_str(s->was), .weight = s->weight, .max_sessions = s->max_sessions,
+			.max_per_s = s->max_cps};
 		place_write(p->plan[i].at, &s->addr, s->transport);
 	}
 	e = hf_engine_plan(p->rt->engine, p->plan, c->n_servers, p->plan_ids);

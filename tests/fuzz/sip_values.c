@@ -1,4 +1,4 @@
-/* Fuzz: values that have a reader of their own. The first octet says whose text follows: status codes, a probe's method, whom it is from, or Refer-To.
+/* Fuzz: values that have a reader of their own. The first octet says whose text follows: status codes, a probe's method, whom it is from, words, or Refer-To.
  * Held to: an option is taken or refused in words, never both, and what is taken can stand in a message; a Call-ID out of a Refer-To can stand in a
  * Replaces, is found again in a Refer-To that escapes each of its octets, and is the same each time. */
 #include "sip_bench.h"
@@ -60,10 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hf_bytes text = hf_bytes_of(data + 1, size ? size - 1 : 0), field;
 	struct sip_codes codes;
+	struct sip_words words;
 
 	if (!size || size > 8192)
 		return 0;
-	switch (data[0] & 3) {
+	switch (data[0] & 7) {
 	case 0:
 		if (taken(sip_codes_read, text, &codes))
 			for (unsigned i = 0; i < codes.n; i++)
@@ -75,8 +76,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 2:
 		MUST(!taken(sip_probe_from_read, text, &field) || sane(field, "<>\""));
 		break;
-	default:
+	case 3:
 		refer_to(text);
+		break;
+	default:
+		if (taken(sip_words_read, text, &words))
+			for (unsigned i = 0; i < words.n; i++)
+				MUST(sane(words.word[i], ""));
 	}
 	return 0;
 }

@@ -13,12 +13,12 @@ static void test_servers(void **state)
 	const struct hf_conf_server *s;
 
 	(void)state;
-	accepts(GOOD_SERVICE "listen = udp://[2001:db8::9]\n[pool pbx]\nserver = a 192.0.2.11\nserver = b TCP://192.0.2.11:9 weight=0 max-sessions=5 was=old\n"
+	accepts(GOOD_SERVICE "listen = udp://[2001:db8::9]\n[pool pbx]\nserver = a 192.0.2.11\nserver = b TCP://192.0.2.11:9 weight=0 max-sessions=5 max-cps=7 was=old\n"
 		"server = c tls://[2001:db8::1]:7001 weight=256\nserver = d 2001:db8::2\nserver = e udp://[::ffff:192.0.2.9]:8\n");
 	s = conf->pools[0].servers;
 	assert_int_equal(conf->pools[0].n_servers, 5);
 	assert_true(s[0].transport == HF_UDP && s[0].addr.port == 7000 && s[0].weight == 100 && s[0].max_sessions == 0);
-	assert_true(s[1].transport == HF_TCP && s[1].addr.port == 9 && s[1].weight == 0 && s[1].max_sessions == 5 && !strcmp(s[1].was, "old"));
+	assert_true(s[1].transport == HF_TCP && s[1].addr.port == 9 && s[1].weight == 0 && s[1].max_sessions == 5 && s[1].max_cps == 7 && !strcmp(s[1].was, "old"));
 	assert_true(s[2].transport == HF_TLS && s[2].addr.family == 6 && s[2].addr.port == 7001 && s[2].weight == 256 && s[2].line == 9);
 	assert_true(s[3].addr.family == 6 && s[3].addr.port == 7000);
 	assert_true(s[4].addr.family == 4 && s[4].addr.port == 8);
@@ -46,6 +46,7 @@ static void test_servers_refused(void **state)
 		{"server = z 192.0.2.12 weight=-1", "weight=-1: 0..256"},
 		{"server = z 192.0.2.12 weight=", "weight=: 0..256"},
 		{"server = z 192.0.2.12 max-sessions=4294967296", "max-sessions=4294967296: 0..4294967295"},
+		{"server = z 192.0.2.12 max-cps=1000001", "max-cps=1000001: 0..1000000"},
 		{"server = z 192.0.2.12 wieght=3", "behind the address stand"},
 		{"server = z 192.0.2.12 was=", "not a server's name"},
 		{"server = z 192.0.2.12 was=z", "its own name"},

@@ -126,7 +126,7 @@ KIT_UNUSED static void kit_flow(struct kit *k, const char *source)
 	memset(k->flow, 0, sizeof k->flow);
 	assert_int_equal(hf_addr_read(hf_bytes_str(source), 0, &k->source), HF_OK);
 	k->client = HF_NONE;
-	k->chosen = (struct hf_chosen){0};
+	k->chosen = (struct hf_chosen){.none = HF_R_NO_SERVER};
 	k->hold_ms = 60000;
 }
 

@@ -79,7 +79,7 @@ static inline void kit_listener(struct kit *k, unsigned i, const char *uri, bool
 /* The engine will answer with this server. */
 static inline void kit_choose(struct kit *k, const char *name, const char *addr)
 {
-	k->chosen = (struct hf_chosen){.server = name ? kit_server(k, name) : 0, .name = hf_bytes_str(name ? name : ""), .transport = HF_UDP, .why = HF_WHY_HOME,
+	k->chosen = (struct hf_chosen){.none = HF_R_NO_SERVER, .server = name ? kit_server(k, name) : 0, .name = hf_bytes_str(name ? name : ""), .transport = HF_UDP, .why = HF_WHY_HOME,
 				       .out = &k->listeners[0], .out_addr = k->listeners[0].addr};
 	if (addr)
 		k->chosen.addr = kit_addr(addr);
@@ -117,6 +117,7 @@ static inline void kit_init(struct kit *k)
 	kit_custom(k, "probe-codes", "200-407 409-499");
 	kit_custom(k, "probe-method", "OPTIONS");
 	kit_custom(k, "probe-from", "holdfast");
+	kit_custom(k, "priority-uri", "urn:service:sos 112 911");
 	assert_int_equal(hf_sip_front.check(&k->conf, &says), HF_OK);
 	k->ctx = (struct hf_ctx){.site = &k->site, .conf = &k->conf, .pool = HF_LIT("pbx"), .listeners = k->listeners, .own = k->own, .arena = &k->arena};
 	kit_listener(k, 0, "udp://192.0.2.1:5060", false);

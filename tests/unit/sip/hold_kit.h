@@ -36,7 +36,7 @@ static inline void hk_choose(struct hk *h, const struct hf_ask *q, struct hf_cho
 {
 	static const char *const names[] = {"pbx1", "pbx2", "pbx3"};
 
-	*c = (struct hf_chosen){.firm = h->firm, .hold_ms = h->hold_ms};
+	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .firm = h->firm, .hold_ms = h->hold_ms};
 	if (h->on)
 		c->hold = (struct hf_flow_name){0, 5, 7, h->k.site.boot};
 	else if (q->holds && !h->full)

@@ -1,0 +1,84 @@
+"""Limits of new calls: a server's max-cps spills to the next, a service's answers 503 with Retry-After; what belongs to calls that are up, transfers and
+emergency calls pass over them; holds that are full cost failover and no call. Without the limits all is answered; counted in the wrong place, live
+calls are refused."""
+import sys, time
+
+from _ends import endpoint, hop, request
+from scenario import PEERS, check, equal
+
+sys.path.insert(0, PEERS)
+from sip_text import Message
+
+
+def opened(got, rate, seconds):
+    """as many as a bucket of `rate` gives in that time, whose ends we know within a little"""
+    return rate <= got <= rate * (1 + seconds) + 1
+
+
+def a_server(s):
+    a, b = s.sip_server("cps1"), s.sip_server("cps2")
+    g = s.gateway(s.ini_gateway("cps") + s.ini_sip([(a, "max-cps=5"), b], "probe = none\nload-factor = off"), name="cps")
+    phones = s.phones(g, name="cps-phones")
+    begin = time.monotonic()
+    got = phones.ask("call 100")
+    s.all_home(got, "calls, of which one server takes few")
+    check(opened(got["by_server"]["cps1"], 5, time.monotonic() - begin), "calls of the server with max-cps = 5:", got["by_server"])
+    s.all_home(phones.ask("ask all"), "requests in calls")
+    g.reload(s.ini_gateway("cps") + s.ini_sip([(a, "max-cps=5"), (b, "max-cps=5")], "probe = none\nload-factor = off"))
+    time.sleep(1.1)                                     # the bucket of before is full again
+    begin = time.monotonic()
+    got = phones.ask("call 100")
+    check(opened(got["answered"], 10, time.monotonic() - begin), "calls of two servers with max-cps = 5:", got)
+    equal((got["answered"] + got["refused"].get("503", 0), got["lost"]), (100, 0), "all others are refused")
+    s.all_home(phones.ask("call 10 user=112"), "emergency calls")
+    s.all_home(phones.ask("ask all"), "requests in calls")
+    s.all_home(phones.ask("bye all"), "hanging up")
+    g.stop()
+
+
+def a_service(s):
+    a, b = s.sip_server("rate1"), s.sip_server("rate2")
+    g = s.gateway(s.ini_gateway("rate") + s.ini_sip([a, b], "probe = none", service="max-cps = 20"), name="rate")
+    phones = s.phones(g, name="rate-phones")
+    begin = time.monotonic()
+    got = phones.ask("call 200")
+    check(opened(got["answered"], 20, time.monotonic() - begin), "calls of a service with max-cps = 20:", got)
+    equal((got["answered"] + got["refused"].get("503", 0), got["lost"]), (200, 0), "all others are refused")
+    live = phones.ask("calls")["calls"]
+    for _ in range(3):
+        phones.ask("call 100")                          # none is left, and calls that are up know nothing of it
+        s.all_home(phones.ask("ask all method=INVITE"), "re-INVITEs while new calls are refused")
+    got = phones.ask(f"call 1 replaces={live[0]['id']}")
+    equal(got["by_server"], {live[0]["server"]: 1}, "a transfer while new calls are refused")
+    s.all_home(phones.ask("call 20 user=112"), "emergency calls")
+    s.all_home(phones.ask("call 20 uri=urn:service:sos.fire"), "emergency calls by name")
+    phones.ask("call 100")
+    with endpoint()[0] as c:
+        me = "%s:%d" % c.getsockname()
+        c.sendto(request(me, 1, mark="rate"), hop(g.at()))
+        refusal = Message(c.recv(65535))
+        equal((refusal.code, refusal.get("retry-after") != ""), (503, True), "the refusal")
+    check(g.drops()["max-cps"] > 100, "refused calls are counted:", g.drops())
+    s.all_home(phones.ask("bye all"), "hanging up, more at once than may be opened")
+    g.stop()
+
+
+def full_holds(s):
+    a, b = s.sip_server("full1"), s.sip_server("full2")
+    g = s.gateway(s.ini_gateway("full", extra="max-holds = 10") + s.ini_sip([a, b], "probe = none"), name="full")
+    phones = s.phones(g, name="full-phones")
+    s.all_home(phones.ask("call 50 window=5"), "calls")
+    equal(phones.ask("ring 100")["ringing"], 100, "calls that ring, of which ten or twenty can be held")
+    s.all_home(phones.ask("ask all"), "requests in calls while no more can be held")
+    s.all_home(phones.ask("call 20 window=5"), "calls that are not held")
+    check(g.drops()["hold-limit"] > 50, "what was not held is counted:", g.drops())
+    got = phones.ask("cancel")
+    equal({k: v for k, v in got.items() if k != "ok"}, {"cancel-200": 100, "invite-487": 100}, "CANCEL of calls, held or not")
+    s.all_home(phones.ask("bye all"), "hanging up")
+    s.no_strangers(a, b)
+    g.stop()
+
+
+def run(s):
+    for case in (a_server, a_service, full_holds):
+        case(s)
