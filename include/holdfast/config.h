@@ -133,6 +133,9 @@ void hf_conf_free(struct hf_conf *c);
 /* May `next` replace `now` by a reload? Options of class RESTART that differ are findings (errors). */
 enum hf_err hf_conf_may_reload(const struct hf_conf *now, const struct hf_conf *next, struct hf_findings *f) HF_MUST_USE;
 
+/* A time as options take it: digits with ms, s, m, h or d. Any thread. */
+enum hf_err hf_time_read(struct hf_bytes text, uint64_t *ms) HF_MUST_USE;
+
 /* Every option with its help, range and default, as an INI file that is itself valid (--print-config). */
 void hf_conf_print(void (*line)(void *arg, const char *text), void *arg);
 

@@ -14,7 +14,7 @@
 	X(LAST_FAILURE, "last_failure") X(LAST_FAILURE_S, "last_failure_s") X(REMOVED, "removed") \
 	X(MARKS, "marks") X(DEADLINE_S, "deadline_s") X(WARNING, "warning") \
 	X(KEY, "key") X(FINGERPRINT, "fingerprint") X(SLOT, "slot") X(OWNER, "owner") X(SERVER, "server") X(WHY, "why") \
-	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up") \
+	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up") X(TOKEN, "token") X(USER, "user") \
 	X(STORIES, "stories") X(SERVICE, "service") X(FROM, "from") X(STEPS, "steps") X(STEP, "step") X(VERDICT, "verdict") X(TEXT, "text") \
 	X(PASSED, "passed_over") X(LIFE, "life") X(LIFE_S, "life_s") X(OCTETS, "octets") X(REASON, "reason") \
 	X(TENTATIVE, "tentative") X(FLOWS, "flows") X(SEEN_S, "seen_s") X(MATCHING, "matching") X(CONNECTED, "connected") \

@@ -68,6 +68,7 @@ struct hf_ctx {
 	unsigned n_own;
 	bool hash_mode;      /* affinity = hash: every life is cut to 32 s after the last final answer */
 	uint64_t now_ms;
+	uint64_t unix_ms;    /* the same moment by the system's clock, to a second: for what is signed until a time */
 	struct hf_arena *arena; /* the parcel's; may be full: NULL is to be expected */
 	void *flow;          /* HF_FLOW_STATE octets, zero at the flow's start; NULL for datagrams */
 	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in what follows of the same parcel (CHOICE, FAIL, HELD, LETTER on
@@ -269,6 +270,15 @@ struct hf_probe {
 };
 enum hf_probe_result { HF_PROBE_MORE, HF_PROBE_NOT_MINE, HF_PROBE_OK, HF_PROBE_FAILED, HF_PROBE_BUSY };
 
+/* ---- tokens ---- */
+
+/* What an operator hands to a client, so that it says by itself who it is and where it belongs. */
+struct hf_token {
+	uint32_t server;       /* hash; 0: the gateway chooses */
+	struct hf_bytes user;  /* may be empty, but not both */
+	uint64_t until_s;      /* seconds of the epoch */
+};
+
 /* ---- the front ---- */
 
 struct hf_default { const char *option, *value; };
@@ -304,6 +314,8 @@ struct hf_front {
 	enum hf_probe_result (*probe_read)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);
 	/* The key that an operator means by [KIND:]KEY, in the form that messages give (`kind` empty: the service's first). Text in the arena. */
 	enum hf_err (*key_read)(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+	/* Writes a signed token as clients take it. HF_EINVAL: that is no user; HF_ERANGE: too long, or too late. NULL: the protocol has none. */
+	enum hf_err (*token_write)(const struct hf_ctx *ctx, const struct hf_token *t, struct hf_writer *w);
 };
 
 /* The protocols of this program, NULL-terminated; defined in protocols/ (or by a test), used by config and app. */

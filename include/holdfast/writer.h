@@ -77,6 +77,12 @@ void hf_w_json(struct hf_writer *w, struct hf_bytes b);
 /* For logs: printable ASCII but `"` and `\` as it is, all else as \xHH; no quotes added. */
 void hf_w_escaped(struct hf_writer *w, struct hf_bytes b);
 
+/* base64url (RFC 4648 section 5), no padding. */
+void hf_w_b64url(struct hf_writer *w, struct hf_bytes b);
+static inline size_t hf_b64_len(size_t n) { return (n * 4 + 2) / 3; }
+/* As hf_b32_read, but letters are told apart by case. */
+size_t hf_b64url_read(struct hf_bytes text, uint8_t *out, size_t cap) HF_MUST_USE;
+
 /* Length of the base32hex text of n octets. */
 static inline size_t hf_b32_len(size_t n) { return (n * 8 + 4) / 5; }
 /* Reads base32hex in either case; the text must have a length that n octets give, unused bits zero.

@@ -28,6 +28,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
 	f->phase = ASKED;
 	if (k->by_token && !again) {
+		q->hint = k->hint_server;
 		q->hint_addr = k->hint;
 		q->hint_why = HF_WHY_TOKEN;
 		if (k->leg.fp) {
@@ -92,10 +93,10 @@ static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, 
 
 	if (f->entry_fp)
 		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
-	else if (k->hint.family && !taken && !c->left)
+	else if ((k->hint.family || k->hint_server) && !taken && !c->left)
 		flow_count(acts, RDP_R_TOKEN_OUTSIDE);
 	f->entry_fp = key.fp;
-	f->counted = !taken || by_id || k->hint.family;
+	f->counted = !taken || by_id || k->hint.family || k->hint_server;
 	f->brief |= by_id;
 	if (f->brief) {
 		f->linger_s = LEG_S;
@@ -107,7 +108,7 @@ static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, 
 	a->learn.server = c->server;
 	a->learn.flags = HF_BOND | HF_TENTATIVE | (f->counted ? HF_COUNTED : 0);
 	a->learn.why = c->why;
-	a->learn.move = f->moved;
+	a->learn.move = f->moved || (k->is_signed && taken); /* who signs decides where its user's session is */
 }
 
 void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)

@@ -8,6 +8,7 @@
 #include "keys.h"
 #include "option.h"
 #include "reasons.h"
+#include "signed.h"
 #include "x224.h"
 
 #define OPENING_MAX (16384u + X224_MAX) /* octets a client may send behind its request before the host has answered */
@@ -94,4 +95,5 @@ const struct hf_front hf_rdp_front = {
 	.probe_write = probe_write,
 	.probe_read = probe_read,
 	.key_read = rdp_key_read,
+	.token_write = signed_write,
 };

@@ -6,6 +6,7 @@
 #include "keys.h"
 
 #include "reasons.h"
+#include "signed.h"
 #include "user.h"
 
 #define ADDR_TEXT 46u /* INET6_ADDRSTRLEN */
@@ -94,11 +95,37 @@ static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, cons
 		k->facts[0] = u.kind == USER_WEAK ? RDP_R_KEY_WEAK : RDP_R_KEY_CONTROL;
 }
 
+/* Ours names the user, the host or both; where it names a user, that is whose session it is remembered as. */
+static void by_signed(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k)
+{
+	static const unsigned faults[] = {[SIGNED_FORGED] = RDP_R_TOKEN_FORGED, [SIGNED_EXPIRED] = RDP_R_TOKEN_EXPIRED};
+	struct signed_token t;
+	enum signed_kind kind = signed_read(ctx, r->token, &t);
+
+	if (kind != SIGNED_HOLDS) {
+		k->facts[1] = faults[kind];
+		return;
+	}
+	k->is_signed = true;
+	k->by_token = t.server != 0;
+	k->hint_server = t.server;
+	if (t.user.n) {
+		k->main = name_key(ctx, t.user);
+		k->by_user = true;
+	}
+	if (t.server)
+		k->token = t.user.n ? k->main : key_with_source(ctx, "token", r->token, source);
+}
+
 /* An address token names a member or nobody; a number is a handle that a host gave for the second leg of this source. */
 static void by_token(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k)
 {
 	enum token_kind kind = token_read(r->token, &k->hint);
 
+	if (kind == TOKEN_SIGNED) {
+		by_signed(ctx, r, source, k);
+		return;
+	}
 	k->by_token = true;
 	if (r->has_cookie)
 		k->facts[0] = RDP_R_TOKEN_AND_COOKIE;

@@ -15,7 +15,9 @@ struct rdp_keys {
 	struct hf_key correlation; /* the connection's id; as source */
 	bool by_id;            /* the id comes before main: where it is known, it decides */
 	bool by_token;         /* the token comes first */
+	bool is_signed;        /* ... and is ours: whom it names is named for sure */
 	struct hf_addr hint;   /* of an address token */
+	uint32_t hint_server;  /* of a signed one */
 	struct hf_key token;   /* an address or number token, with the source that showed it */
 	struct hf_key leg;     /* a first leg of this source ended a moment ago (uncounted, remembered for seconds) */
 	unsigned facts[2];     /* reasons to be counted, 0 = none */

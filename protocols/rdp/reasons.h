@@ -20,7 +20,9 @@
 	X(NEGREQ_TRUNCATED, "negreq-truncated", "the negotiation block is cut") \
 	X(CORRELATION,      "correlation",      "the correlation block is missing, cut or not of its form") \
 	X(TRAILING,         "trailing",         "octets behind the last block of the request") \
-	X(TOKEN_OUTSIDE,    "token-outside",    "a token names an address that is no member; it was ignored") \
+	X(TOKEN_OUTSIDE,    "token-outside",    "a token names no member of the pool; it was ignored") \
+	X(TOKEN_FORGED,     "token-forged",     "a token says that we signed it, and we did not; it was ignored") \
+	X(TOKEN_EXPIRED,    "token-expired",    "a token that we signed has had its time; it was ignored") \
 	X(TOKEN_SYNTAX,     "token-syntax",     "a msts token is neither an address nor a number; it was taken as opaque") \
 	X(TOKEN_AND_COOKIE, "token-and-cookie", "both lines in one request; the token decided") \
 	X(KEY_CONTROL,      "key-control",      "control octets in a user name; it was no key") \

@@ -1,6 +1,8 @@
 /* Reads routing tokens; see token.h. By arithmetic on checked numbers, so that every machine gives the same answer. */
 #include "token.h"
 
+#include "signed.h"
+
 /* The number up to the next dot, and the octets behind that dot. */
 static bool number_dot(struct hf_bytes *b, uint64_t max, uint64_t *out)
 {
@@ -51,5 +53,7 @@ enum token_kind token_read(struct hf_bytes line, struct hf_addr *addr)
 		return TOKEN_LINE;
 	if (address(value, addr))
 		return TOKEN_ADDRESS;
+	if (hf_bytes_starts(line, HF_LIT(SIGNED_HEAD)))
+		return TOKEN_SIGNED;
 	return hf_read_uint(value, UINT32_MAX, &number) == HF_OK ? TOKEN_NUMBER : TOKEN_TEXT;
 }

@@ -8,6 +8,7 @@
 enum token_kind {
 	TOKEN_ADDRESS,    /* `Cookie: msts=` address `.` port `.` ... */
 	TOKEN_NUMBER,     /* `Cookie: msts=` digits: a handle that one host issued for one second leg */
+	TOKEN_SIGNED,     /* `Cookie: msts=hf1.`: says that it is ours (signed.h) */
 	TOKEN_TEXT,       /* `Cookie: msts=` anything else: opaque */
 	TOKEN_COLLECTION, /* tsv://, mth://: names a collection or pool, the same for all its users */
 	TOKEN_LINE,       /* any other line */

@@ -138,6 +138,7 @@ static enum hf_err (*const run[])(struct gateway *, const struct command *, stru
 	[COMMAND_STATUS] = status, [COMMAND_SERVERS] = servers, [COMMAND_WHERE] = where, [COMMAND_DRAIN] = mark, [COMMAND_UNDRAIN] = mark,
 	[COMMAND_OFF] = mark, [COMMAND_ON] = mark, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now, [COMMAND_EXPLAIN] = explain,
 	[COMMAND_SIMULATE] = simulate, [COMMAND_SESSIONS] = sessions, [COMMAND_MOVE] = session_change, [COMMAND_FORGET] = session_change,
+	[COMMAND_TOKEN] = token,
 };
 
 /* A command that fails has written nothing. */

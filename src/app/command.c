@@ -3,12 +3,13 @@
 
 #include <stddef.h>
 
+#include "holdfast/config.h"
 #include "holdfast/nearest.h"
 
 #define QUOTE_MAX 64 /* octets of what was typed that an error repeats */
 
 typedef enum hf_err args_fn(struct hf_bytes rest, struct command *c, struct hf_writer *why);
-static args_fn no_args, where_args, server_args, weight_args, explain_args, simulate_args, sessions_args, move_args;
+static args_fn no_args, where_args, server_args, weight_args, explain_args, simulate_args, sessions_args, move_args, token_args;
 
 static const struct word {
 	const char *name, *usage;
@@ -31,6 +32,7 @@ static const struct word {
 	{"sessions", "sessions [--pool POOL] [--server SERVER] [--limit 1..10000]", COMMAND_SESSIONS, sessions_args},
 	{"move", "move [--pool POOL] [KIND:]KEY SERVER", COMMAND_MOVE, move_args},
 	{"forget", "forget [--pool POOL] [KIND:]KEY", COMMAND_FORGET, where_args},
+	{"token", "token [--pool POOL] [--user USER] [--server SERVER] [--ttl TIME]", COMMAND_TOKEN, token_args},
 };
 #define N_WORDS (sizeof words / sizeof words[0])
 
@@ -108,6 +110,7 @@ static const struct option {
 	{"--pool", "the name of a pool", offsetof(struct command, pool)},
 	{"--service", "the name of a service", offsetof(struct command, service)},
 	{"--server", "the name of a server", offsetof(struct command, server)},
+	{"--user", "a user", offsetof(struct command, user)},
 	{"--from", "an address", offsetof(struct command, from)},
 	{"--via", "a transport", offsetof(struct command, via)},
 	{"--message", "hex digits", offsetof(struct command, message)},
@@ -211,6 +214,35 @@ static enum hf_err sessions_args(struct hf_bytes rest, struct command *c, struct
 		}
 	}
 	c->limit = (uint32_t)v;
+	return e != HF_OK ? e : no_args(rest, c, why);
+}
+
+static enum hf_err token_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
+{
+	static const char *const allowed[] = {"--pool", "--user", "--server", NULL};
+	uint64_t ms = COMMAND_TTL_S * 1000ull;
+	enum hf_err e;
+
+	for (;;) {
+		struct hf_bytes behind, w;
+
+		e = take_options(&rest, allowed, c, why);
+		behind = rest;
+		if (e != HF_OK || !hf_bytes_eq(hf_bytes_word(&behind), HF_LIT("--ttl")))
+			break;
+		w = hf_bytes_word(&behind);
+		rest = behind;
+		if (hf_time_read(w, &ms) != HF_OK || ms < 1000 || ms > COMMAND_TTL_MAX_S * 1000ull) {
+			hf_w_str(why, "--ttl wants a time from 1s to 3650d, with s, m, h or d; got ");
+			command_quote(why, w);
+			return HF_ERANGE;
+		}
+	}
+	c->ttl_s = ms / 1000;
+	if (e == HF_OK && !c->user.n && !c->server.n) {
+		hf_w_str(why, "a token names a user, a server or both");
+		return HF_EINVAL;
+	}
 	return e != HF_OK ? e : no_args(rest, c, why);
 }
 

@@ -11,14 +11,19 @@
 #define COMMAND_LIMIT 100         /* sessions that are listed, unless said otherwise ... */
 #define COMMAND_LIMIT_MAX 10000   /* ... and at most: about 2 MB */
 
+#define COMMAND_TTL_S 86400u      /* of a token: a day, as a session lingers ... */
+#define COMMAND_TTL_MAX_S (3650u * 86400u) /* ... and at most ten years, as a file that is handed out once may be used */
+
 enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_OFF, COMMAND_ON, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN,
-	COMMAND_SIMULATE, COMMAND_SESSIONS, COMMAND_MOVE, COMMAND_FORGET };
+	COMMAND_SIMULATE, COMMAND_SESSIONS, COMMAND_MOVE, COMMAND_FORGET, COMMAND_TOKEN };
 
 /* All views borrow the line. */
 struct command {
 	enum command_kind kind;
 	struct hf_bytes pool;    /* of --pool P or P/S; empty: not said */
-	struct hf_bytes server;  /* DRAIN, UNDRAIN, OFF, ON, WEIGHT, SIMULATE, MOVE; SESSIONS: may be empty */
+	struct hf_bytes server;  /* DRAIN, UNDRAIN, OFF, ON, WEIGHT, SIMULATE, MOVE; SESSIONS, TOKEN: may be empty */
+	struct hf_bytes user;    /* TOKEN: may be empty, where a server is named */
+	uint64_t ttl_s;          /* TOKEN */
 	struct hf_bytes key;     /* WHERE, EXPLAIN, MOVE, FORGET: [KIND:]KEY, blanks inside kept */
 	struct hf_bytes message; /* EXPLAIN: hex digits, instead of a key */
 	struct hf_bytes service, from, via; /* EXPLAIN of a message; may be empty */

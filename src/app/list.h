@@ -24,6 +24,9 @@ enum hf_err sessions(struct gateway *g, const struct command *c, struct json *j,
 /* `move` and `forget`: a whole answer. */
 enum hf_err session_change(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
 
+/* token.c: a whole answer. */
+enum hf_err token(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
+
 /* where.c: the key that was typed, in the form that its pool's messages give. */
 struct key_found {
 	const struct hf_conf_pool *pool;

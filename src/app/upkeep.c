@@ -79,8 +79,10 @@ static void step(void *arg)
 	}
 	if (sweep_ms)
 		u->swept_ms = now;
-	if (reap_now)
+	if (reap_now) {
 		u->reaped_ms = now;
+		hf_net_clock(u->g->net);
+	}
 	hf_timer_set(u->timer, more ? CHANGING_MS : REST_MS);
 }
 

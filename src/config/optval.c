@@ -1,6 +1,7 @@
 /* Values of options; see optval.h. Must not know any option by name. Called by fill.c, print.c and reload.c. */
 #include "optval.h"
 
+#include "holdfast/config.h"
 #include "holdfast/log.h"
 #include "nearest.h"
 
@@ -36,6 +37,8 @@ static enum hf_err read_units(struct hf_bytes text, const struct unit *u, uint64
 		}
 	return HF_EINVAL;
 }
+
+enum hf_err hf_time_read(struct hf_bytes text, uint64_t *ms) { return read_units(text, times, ms); }
 
 static enum hf_err read_milli(struct hf_bytes text, uint64_t *out)
 {

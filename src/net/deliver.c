@@ -7,7 +7,7 @@
 
 void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx)
 {
-	*ctx = (struct hf_ctx){.site = &net->site, .now_ms = now_ms, .arena = arena};
+	*ctx = (struct hf_ctx){.site = &net->site, .now_ms = now_ms, .unix_ms = now_ms + atomic_load_explicit(&net->unix_less_ms, memory_order_relaxed), .arena = arena};
 	if (!s)
 		return;
 	ctx->conf = s->conf->front_conf;

@@ -276,6 +276,7 @@ struct hf_net {
 	uint8_t tls_keys[80];        /* TLS_TICKET_KEYS: of this start, so that a reload ends no client's resumption */
 	_Atomic uint64_t open_flows; /* all workers */
 	_Atomic unsigned offs;       /* how often servers became off */
+	_Atomic uint64_t unix_less_ms; /* what the system's clock is ahead of ours */
 };
 
 static inline uint64_t worker_now(struct worker *w) { return w->now_ms; }

@@ -260,6 +260,9 @@ static void show_moved(const struct hf_json *a)
 		       number(a, HF_F_FLOWS) == 1 ? "it is" : "they are");
 }
 
+/* Nothing but the line, so that it can go into a file as it is. */
+static void show_token(const struct hf_json *a) { puts(show_text(a, HF_F_TOKEN)); }
+
 static void show_where(const struct hf_json *a)
 {
 	struct hf_json v;
@@ -354,6 +357,7 @@ const struct command commands[] = {
 	 show_sessions},
 	{"move", "[--pool POOL] [KIND:]KEY SERVER", "the session's server from its next connection on", 2, 1000, false, show_moved},
 	{"forget", "[--pool POOL] [KIND:]KEY", "its next connection is placed anew", 1, 1000, false, show_moved},
+	{"token", "[--pool POOL] [--user USER] [--server SERVER] [--ttl TIME]", "a signed line for clients: who comes with it is USER, his session is at SERVER", 2, 8, false, show_token},
 	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, false, show_change},
 	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, false, show_change},
 	{"off", "[POOL/]SERVER", "it gets nothing more, and what is at it ends; also one that was removed", 1, 1, false, show_change},

@@ -63,6 +63,30 @@ static void test_full(void **state)
 	}
 }
 
+/* RFC 4648 section 10 without padding, and the two characters that are its own; one text for the same octets. */
+static void test_base64url(void **state)
+{
+	static const struct { const char *plain, *text; } t[] = {
+		{"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {"\xfb\xff\xbf", "-_-_"},
+	};
+	static const char *const bad[] = {"", "A", "Zh", "Zm9", "Zg=", "Zg==", "+/+/", "Z g", "Zm9vY", "-_-_-"};
+	uint8_t out[8];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof t / sizeof t[0]; i++) {
+		struct hf_writer w = hf_writer_on(room, sizeof room);
+		struct hf_bytes plain = hf_bytes_str(t[i].plain);
+
+		hf_w_b64url(&w, plain);
+		is(&w, t[i].text);
+		assert_int_equal(hf_b64url_read(hf_bytes_str(t[i].text), out, plain.n), plain.n);
+		assert_memory_equal(out, plain.p, plain.n);
+		assert_int_equal(hf_b64url_read(hf_bytes_str(t[i].text), out, plain.n - 1), 0);
+	}
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		assert_int_equal(hf_b64url_read(hf_bytes_str(bad[i]), out, sizeof out), 0);
+}
+
 /* RFC 4648 section 10, in lower case and without padding; each read back in either case. */
 static void test_base32hex(void **state)
 {
@@ -145,7 +169,7 @@ static void test_escaped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces), cmocka_unit_test(test_full), cmocka_unit_test(test_base32hex), cmocka_unit_test(test_base32hex_refused), cmocka_unit_test(test_base32hex_each),
+		cmocka_unit_test(test_pieces), cmocka_unit_test(test_full), cmocka_unit_test(test_base64url), cmocka_unit_test(test_base32hex), cmocka_unit_test(test_base32hex_refused), cmocka_unit_test(test_base32hex_each),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_escaped),
 	};
 
