@@ -13,6 +13,8 @@ struct hf_conf_gateway {
 	uint64_t log_to;              /* 0 stderr, 1 syslog */
 	uint64_t sync_interval;       /* ms */
 	bool log_identities;
+	struct hf_addr http;          /* family 0: off */
+	uint64_t trace;               /* octets a worker of the last messages; 0: none */
 	struct hf_bytes session_log;  /* empty: off */
 	bool admin_off;               /* admin-socket = off */
 	uint64_t udp_gather;          /* ms that datagrams wait for others at high rates; 0 = none */

@@ -23,6 +23,8 @@
 	X(BEGIN, "begin") X(DURATION_MS, "duration_ms") X(SOURCE, "source") X(FAILOVERS, "failovers") X(OCTETS_UP, "octets_up") X(OCTETS_DOWN, "octets_down") \
 	X(PROVED, "proved") X(FOLLOWS, "follows") X(FOLLOWS_MS, "follows_ms") X(LEGS, "legs") X(FACTS, "facts") X(ANSWERED_MS, "answered_ms") \
 	X(CODE, "code") X(ENDED, "ended") X(SESSION_LOG, "session_log") X(FILE, "file") X(WRITTEN, "written") X(LOST, "lost") X(WAITING, "waiting") \
+	X(REQUESTS, "requests") X(ANSWERS, "answers") X(PLACED, "placed") X(MESSAGES, "messages") X(AFTER_US, "after_us") X(WAY, "way") X(PEER, "peer") X(PORT, "port") \
+	X(METHOD, "method") \
 	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after")
 
 enum hf_field {

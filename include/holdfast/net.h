@@ -49,7 +49,11 @@ struct hf_listener_view { const char *service; const struct hf_listener_info *in
 bool hf_net_listener(const struct hf_net *net, unsigned i, struct hf_listener_view *v);
 
 /* Counters of a service since start, summed over workers; the reasons of index HF_REASON_FRONT on are its front's. False: no such service. */
-struct hf_service_counts { uint64_t parcels, flows, open_flows, reasons[HF_REASON_MAX]; };
+#define HF_CLASSES 7 /* of codes: 1xx to 6xx by their first digit, 0 any other */
+struct hf_service_counts {
+	uint64_t parcels, flows, open_flows, reasons[HF_REASON_MAX];
+	uint64_t asked[HF_NAMES_MAX], answered[HF_NAMES_MAX][HF_CLASSES]; /* messages that came: by the front's names; answers by theirs and their codes' class */
+};
 bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_service_counts *c);
 /* The name of reason r for a service's front ("letter-box-full"), NULL: none. */
 const char *hf_reason_name(const struct hf_front *front, unsigned r);
@@ -59,6 +63,32 @@ struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool); /* 
 /* Address, transport and last failure of a member (removed ones with sessions too); false: no such member. last_failure is "" when there was none. */
 struct hf_member_view { struct hf_addr addr; enum hf_transport transport; char last_failure[64]; uint64_t last_failure_ms; bool removed; };
 bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_view *v);
+
+/* Of a member, summed over workers, since it has its id: what was sent to it, by why it was chosen, and what it answered. Zero for one that nobody knows. */
+struct hf_member_counts { uint64_t why[HF_WHY_COUNT], answers[HF_CLASSES]; };
+void hf_net_member_counts(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_counts *c);
+
+/* A message that passed, of those that a worker still knows. */
+struct hf_passed {
+	uint64_t at_us;            /* the clock's */
+	uint64_t number;           /* of its worker's */
+	uint64_t session;          /* a number of its session's octets */
+	struct hf_addr peer;       /* where it came from or went to; port 0: a connection that only its worker knows */
+	uint32_t octets;           /* 0: it was sent */
+	enum hf_transport transport;
+	enum hf_why why;           /* sent to a member */
+	uint16_t own_port;         /* of ours that it came to or left by; 0: any */
+	uint16_t server, service;  /* ids; server 0: none */
+	uint16_t name, code;       /* struct hf_seen */
+	uint8_t worker;
+	bool out;
+};
+/* Each worker keeps so many octets of them (before hf_net_start, once). */
+void hf_net_trace(struct hf_net *net, uint64_t octets);
+/* Those of a session, by worker and each worker's in their order; returns how many, at most cap. */
+unsigned hf_net_passed(const struct hf_net *net, struct hf_bytes session, struct hf_passed *out, unsigned cap);
+/* The name and front of a service by its id; NULL: there was none. */
+const char *hf_net_service_name(const struct hf_net *net, uint16_t id, const struct hf_front **front);
 
 /* What would happen with a message: the front's own steps run on it, their acts are written here in place of being done, and the engine
  * explains. Nothing changes. Views lie in the message and in the arena. */

@@ -107,11 +107,13 @@ static bool write_answer(struct sip_step *s, const struct sip_refusal *r, bool l
 	return !w->full;
 }
 
-static void send_answer(struct sip_step *s, struct hf_bytes text)
+static void send_answer(struct sip_step *s, unsigned status, struct hf_bytes text)
 {
 	struct hf_send *send = &hf_act(s->acts, HF_ACT_SEND)->send;
 
 	send->base = text;
+	send->name = (uint16_t)(s->p->msg.method_id + 1);
+	send->code = (uint16_t)status;
 	if (s->back) {
 		sip_return_to(s, s->back, send);
 		return;
@@ -159,7 +161,7 @@ void sip_refuse(struct sip_step *s, const struct sip_refusal *r)
 		struct hf_writer w = hf_writer_on(buf, cap);
 
 		if (write_answer(s, r, lean, &w)) {
-			send_answer(s, hf_writer_view(&w));
+			send_answer(s, r->status, hf_writer_view(&w));
 			sip_drop(s, r->reason);
 			return;
 		}

@@ -85,7 +85,7 @@ static void write_rest(const struct sip_msg *m, const char *method, struct hf_wr
 	hf_w_str(w, "\r\nContent-Length: 0\r\n\r\n");
 }
 
-static void send_text(struct sip_step *s, struct hf_writer *w, uint32_t server)
+static void send_text(struct sip_step *s, struct hf_writer *w, enum sip_method method, uint32_t server)
 {
 	struct hf_send *send;
 
@@ -97,6 +97,7 @@ static void send_text(struct sip_step *s, struct hf_writer *w, uint32_t server)
 	send->to = HF_TO_SERVER;
 	send->server = server;
 	send->base = hf_writer_view(w);
+	send->name = (uint16_t)(method + 1);
 }
 
 static void write_start(const char *method, struct hf_bytes uri, struct hf_writer *w)
@@ -128,7 +129,7 @@ void sip_send_ack(struct sip_step *s, const struct sip_step *r, uint32_t server)
 	if (r)
 		write_routes(r, &w);
 	write_rest(m, "ACK", &w);
-	send_text(s, &w, server);
+	send_text(s, &w, SIP_ACK, server);
 }
 
 void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c)
@@ -146,7 +147,7 @@ void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c)
 	sip_write_via(r, &out, &w);
 	write_routes(r, &w);
 	write_rest(m, "CANCEL", &w);
-	send_text(r, &w, c->server);
+	send_text(r, &w, SIP_CANCEL, c->server);
 }
 
 /* ---- notes ---- */

@@ -332,6 +332,7 @@ bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
 	if (hf_transport_is_stream(o->transport) && !s->p->msg.has_content_length)
 		put(&l, s->p->msg.head_end, 0, sip_length_line(s));
 	send->base = s->p->msg.raw;
+	send->name = (uint16_t)(s->p->msg.method_id + 1);
 	send->splices = l.s;
 	send->n_splices = l.n;
 	return !l.full;

@@ -128,6 +128,8 @@ static bool relay(struct sip_step *s, const struct sip_hf *hf, unsigned status)
 	send = &hf_act(s->acts, HF_ACT_SEND)->send;
 	sip_return_to(s, hf, send);
 	send->base = m->raw;
+	send->name = (uint16_t)(m->method_id + 1);
+	send->code = (uint16_t)(status ? status : m->status);
 	send->splices = edit;
 	send->n_splices = n;
 	return true;

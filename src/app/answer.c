@@ -139,6 +139,7 @@ static enum hf_err (*const run[])(struct gateway *, const struct command *, stru
 	[COMMAND_OFF] = mark, [COMMAND_ON] = mark, [COMMAND_WEIGHT] = weight, [COMMAND_RELOAD] = reload_now, [COMMAND_EXPLAIN] = explain,
 	[COMMAND_SIMULATE] = simulate, [COMMAND_SESSIONS] = sessions, [COMMAND_MOVE] = session_change, [COMMAND_FORGET] = session_change,
 	[COMMAND_TOKEN] = token,
+	[COMMAND_METRICS] = list_metrics, [COMMAND_TRACE] = trace,
 };
 
 /* A command that fails has written nothing. */

@@ -9,7 +9,7 @@
 #define QUOTE_MAX 64 /* octets of what was typed that an error repeats */
 
 typedef enum hf_err args_fn(struct hf_bytes rest, struct command *c, struct hf_writer *why);
-static args_fn no_args, where_args, server_args, weight_args, explain_args, simulate_args, sessions_args, move_args, token_args;
+static args_fn no_args, where_args, trace_args, server_args, weight_args, explain_args, simulate_args, sessions_args, move_args, token_args;
 
 static const struct word {
 	const char *name, *usage;
@@ -33,6 +33,8 @@ static const struct word {
 	{"move", "move [--pool POOL] [KIND:]KEY SERVER", COMMAND_MOVE, move_args},
 	{"forget", "forget [--pool POOL] [KIND:]KEY", COMMAND_FORGET, where_args},
 	{"token", "token [--pool POOL] [--user USER] [--server SERVER] [--ttl TIME]", COMMAND_TOKEN, token_args},
+	{"metrics", "metrics", COMMAND_METRICS, no_args},
+	{"trace", "trace SESSION", COMMAND_TRACE, trace_args},
 };
 #define N_WORDS (sizeof words / sizeof words[0])
 
@@ -162,6 +164,8 @@ static enum hf_err where_args(struct hf_bytes rest, struct command *c, struct hf
 
 	return e != HF_OK ? e : read_key(rest, c, why);
 }
+
+static enum hf_err trace_args(struct hf_bytes rest, struct command *c, struct hf_writer *why) { return read_key(rest, c, why); }
 
 static enum hf_err explain_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
 {

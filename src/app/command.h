@@ -15,7 +15,7 @@
 #define COMMAND_TTL_MAX_S (3650u * 86400u) /* ... and at most ten years, as a file that is handed out once may be used */
 
 enum command_kind { COMMAND_STATUS, COMMAND_SERVERS, COMMAND_WHERE, COMMAND_DRAIN, COMMAND_UNDRAIN, COMMAND_OFF, COMMAND_ON, COMMAND_WEIGHT, COMMAND_RELOAD, COMMAND_EXPLAIN,
-	COMMAND_SIMULATE, COMMAND_SESSIONS, COMMAND_MOVE, COMMAND_FORGET, COMMAND_TOKEN };
+	COMMAND_SIMULATE, COMMAND_SESSIONS, COMMAND_MOVE, COMMAND_FORGET, COMMAND_TOKEN, COMMAND_METRICS, COMMAND_TRACE };
 
 /* All views borrow the line. */
 struct command {
@@ -24,7 +24,7 @@ struct command {
 	struct hf_bytes server;  /* DRAIN, UNDRAIN, OFF, ON, WEIGHT, SIMULATE, MOVE; SESSIONS, TOKEN: may be empty */
 	struct hf_bytes user;    /* TOKEN: may be empty, where a server is named */
 	uint64_t ttl_s;          /* TOKEN */
-	struct hf_bytes key;     /* WHERE, EXPLAIN, MOVE, FORGET: [KIND:]KEY, blanks inside kept */
+	struct hf_bytes key;     /* WHERE, EXPLAIN, MOVE, FORGET: [KIND:]KEY, blanks inside kept; TRACE: what the messages of a session share */
 	struct hf_bytes message; /* EXPLAIN: hex digits, instead of a key */
 	struct hf_bytes service, from, via; /* EXPLAIN of a message; may be empty */
 	struct hf_bytes change;  /* SIMULATE: add, remove, drain, undrain or weight */

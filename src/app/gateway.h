@@ -30,6 +30,7 @@ struct gateway {
 	struct hf_net *net;
 	struct upkeep *upkeep;
 	struct hf_lines *session_log;
+	struct hf_http *http; /* NULL: off */
 	struct admin *admin;
 	struct errand *errand; /* that the command just read has left; else NULL */
 	struct hf_watch *signals[3];

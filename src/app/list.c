@@ -3,6 +3,7 @@
 
 #include "holdfast/clock.h"
 #include "json.h"
+#include "metrics.h"
 
 static const char *const affinities[] = {"auto", "table", "hash", "none"}; /* enum hf_mode */
 static const char *const hashes[] = {"carp", "ring", "maglev", "modulo"};   /* enum hf_method */
@@ -30,6 +31,26 @@ static void drops(const struct hf_front *front, const struct hf_service_counts *
 	json_close(j, '}');
 }
 
+/* Messages by what they ask, and answers by their class; only of protocols that say so. */
+static void by_name(const struct hf_front *front, const struct hf_service_counts *n, struct json *j)
+{
+	uint64_t class[HF_CLASSES] = {0};
+
+	json_open(j, HF_F_REQUESTS, '{');
+	for (unsigned i = 0; i < front->n_names; i++) {
+		if (n->asked[i])
+			json_count(j, front->names[i], n->asked[i]);
+		for (unsigned c = 0; c < HF_CLASSES; c++)
+			class[c] += n->answered[i][c];
+	}
+	json_close(j, '}');
+	json_open(j, HF_F_ANSWERS, '{');
+	for (unsigned c = 0; c < HF_CLASSES; c++)
+		if (class[c])
+			json_count(j, metrics_class(c), class[c]);
+	json_close(j, '}');
+}
+
 void list_services(struct gateway *g, struct json *j)
 {
 	const struct hf_conf *c = hf_net_conf(g->net);
@@ -47,6 +68,7 @@ void list_services(struct gateway *g, struct json *j)
 		listens(g, s->name, j);
 		json_uint(j, HF_F_FLOWS, n.open_flows);
 		json_uint(j, HF_F_PARCELS, n.parcels);
+		by_name(s->front, &n, j);
 		drops(s->front, &n, j);
 		json_close(j, '}');
 	}
@@ -147,6 +169,24 @@ static void seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to
 		json_null(j, field);
 }
 
+/* What was sent there, by why, and what it answered. */
+static void tallies(struct gateway *g, const char *pool, uint16_t id, struct json *j)
+{
+	struct hf_member_counts n;
+
+	hf_net_member_counts(g->net, pool, id, &n);
+	json_open(j, HF_F_PLACED, '{');
+	for (unsigned i = 0; i < HF_WHY_COUNT; i++)
+		if (n.why[i])
+			json_count(j, hf_why_name((enum hf_why)i), n.why[i]);
+	json_close(j, '}');
+	json_open(j, HF_F_ANSWERS, '{');
+	for (unsigned c = 0; c < HF_CLASSES; c++)
+		if (n.answers[c])
+			json_count(j, metrics_class(c), n.answers[c]);
+	json_close(j, '}');
+}
+
 static void server(struct gateway *g, const char *pool, const struct hf_server_view *v, uint64_t now, struct json *j)
 {
 	struct hf_member_view m = {.last_failure = ""};
@@ -176,6 +216,7 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	seconds(HF_F_LAST_FAILURE_S, m.last_failure_ms, m.last_failure_ms, now, j);
 	seconds(HF_F_DEADLINE_S, v->ends_ms, now, v->ends_ms, j);
 	json_bool(j, HF_F_REMOVED, v->removed);
+	tallies(g, pool, v->id, j);
 	json_close(j, '}');
 }
 

@@ -18,6 +18,10 @@ enum hf_err list_where(struct gateway *g, const struct command *c, struct json *
 /* explain.c: what would happen with a key or a message, and by which rule. A whole answer, likewise. */
 enum hf_err explain(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
 
+/* trace.c: whole answers. */
+enum hf_err list_metrics(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
+enum hf_err trace(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
+
 /* simulate.c, sessions.c: they leave an errand in g->errand, whose answer it is. */
 enum hf_err simulate(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
 enum hf_err sessions(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;

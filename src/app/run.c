@@ -11,6 +11,7 @@
 
 #include "gateway.h"
 #include "holdfast/clock.h"
+#include "metrics.h"
 #include "report.h"
 
 struct start {
@@ -145,6 +146,7 @@ static enum hf_exit net(struct start *s)
 	g->session_log = hf_lines_new("session-log");
 	if (g->net && g->session_log) {
 		hf_net_session_log(g->net, g->session_log);
+		hf_net_trace(g->net, s->conf->gateway.trace);
 		return HF_EXIT_DONE;
 	}
 	hf_w_str(&s->why, "no memory for the workers");
@@ -165,6 +167,22 @@ static enum hf_exit listen_all(struct start *s)
 	if (e != HF_OK && s->why.n == 0)
 		hf_w_str(&s->why, hf_err_text(e));
 	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_SYSTEM;
+}
+
+static enum hf_exit http(struct start *s)
+{
+	struct gateway *g = s->g;
+	struct hf_addr at = hf_net_conf(g->net)->gateway.http;
+	uint8_t text[80];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+
+	if (!at.family)
+		return HF_EXIT_DONE;
+	g->http = hf_http_open(g->loop, &at, metrics_page, g, &s->why);
+	hf_w_addr(&w, &at);
+	if (g->http)
+		hf_log(HF_LOG_INFO, "event=http address=%s", hf_log_text(hf_writer_view(&w)));
+	return g->http ? HF_EXIT_DONE : HF_EXIT_SYSTEM;
 }
 
 static enum hf_exit drop_root(struct start *s)
@@ -198,7 +216,7 @@ static enum hf_exit say_ready(struct start *s)
 }
 
 typedef enum hf_exit start_fn(struct start *s);
-static start_fn *const steps[] = {load, warnings, descriptors, dirs, secret, control, net, listen_all, drop_root, threads, say_ready};
+static start_fn *const steps[] = {load, warnings, descriptors, dirs, secret, control, net, listen_all, http, drop_root, threads, say_ready};
 
 static enum hf_exit go_up(struct gateway *g)
 {
@@ -222,6 +240,7 @@ static enum hf_exit go_up(struct gateway *g)
 static void go_down(struct gateway *g)
 {
 	admin_close(g->admin);
+	hf_http_close(g->http);
 	upkeep_free(g->upkeep);
 	listening_free(g);
 	hf_findings_free(&g->warned);

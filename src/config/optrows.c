@@ -76,9 +76,16 @@ static enum hf_err read_session_log(struct hf_bytes text, void *field, struct hf
 	return HF_OK;
 }
 
+/* The port has to be said: read with two defaults, it is the same. */
 static enum hf_err read_http(struct hf_bytes text, void *field, struct hf_writer *why)
 {
-	(void)text, (void)field, (void)why; /* not_built lets only `off` come here, and there is nothing to keep */
+	struct hf_addr a = {0}, other = {0};
+
+	if (!hf_bytes_eq(text, HF_LIT("off")) && (hf_addr_read(text, 0, &a) != HF_OK || hf_addr_read(text, 1, &other) != HF_OK || a.port != other.port)) {
+		hf_w_str(why, "off | ADDRESS:PORT");
+		return HF_EINVAL;
+	}
+	*(struct hf_addr *)field = a;
 	return HF_OK;
 }
 
@@ -234,8 +241,10 @@ static const struct hf_option gateway[] = {
 		.help = "File with the keys that all gateways of a cluster share; without it one is made in state-dir."},
 	{"admin-socket", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | path", .offset = 0, .read = read_admin,
 		.help = "Socket where holdfastctl asks; without it RUN-DIR/" HF_ADMIN_NAME "."},
-	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off", .dflt = "off", .not_built = "*", .read = read_http,
-		.help = "Address of a dashboard and of metrics: not built yet."},
+	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | ADDRESS:PORT", .dflt = "off", AT(hf_conf_gateway, http), .read = read_http,
+		.help = "Where /metrics (for Prometheus), /healthz and /readyz are served; whoever reaches it may read them, so let it be an address of the inside."},
+	{"trace", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "512k", .off_ok = true, AT(hf_conf_gateway, trace),
+		.help = "What each worker keeps of the last messages, 64 octets each: when, from where, to where, what they were. For holdfastctl trace."},
 	{"letter-box", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 64 << 10, .max = 1 << 30, .unit = "octets", .dflt = "4m", AT(hf_conf_gateway, letter_box),
 		.help = "Room for what other threads hand to a worker, for each worker."},
 	{"log-level", HF_OPT_CHOICE, HF_IN_GATEWAY, HF_RELOAD_LIVE, .dflt = "info", AT(hf_conf_gateway, log_level), .words = level_words,

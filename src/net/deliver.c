@@ -2,6 +2,7 @@
  * This is the only place where net and front meet; the engine is ask.c's. It knows no protocol. */
 #include "flow.h"
 #include "tale.h"
+#include "watch.h"
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
 
@@ -137,6 +138,8 @@ static void steps(struct parcel *p)
 		p->next = HF_EV_BYTES;
 		p->failed = 0;
 		p->rt->front->step(&p->ctx, &p->ev, &acts);
+		if (p->ctx.seen.name && p->ev.kind == HF_EV_BYTES && p->w)
+			watch_came(p);
 		for (unsigned i = 0; i < acts.n; i++)
 			if (allowed(p, acts.a[i].kind))
 				(p->story ? looks : run)[acts.a[i].kind](p, &acts.a[i]);

@@ -21,6 +21,7 @@
 struct counts { /* one a service and worker; only that worker writes */
 	_Atomic uint64_t parcels, flows, open_flows;
 	_Atomic uint64_t reasons[HF_REASON_MAX];
+	_Atomic uint64_t asked[HF_NAMES_MAX], answered[HF_NAMES_MAX][HF_CLASSES]; /* watch.h */
 } __attribute__((aligned(64)));
 
 struct service_rt {
@@ -39,6 +40,11 @@ struct member_rt { /* control thread, but for what workers tell */
 	uint64_t last_failure_ms;
 };
 
+struct tally { /* of a member; only the worker whose it is writes (watch.h) */
+	_Atomic uint32_t server;    /* its hash: an id may become another server's */
+	_Atomic uint64_t why[HF_WHY_COUNT], answers[HF_CLASSES];
+};
+
 struct pool_rt {
 	char name[64];
 	struct hf_engine *engine;
@@ -47,6 +53,7 @@ struct pool_rt {
 	struct hf_region region;
 	struct keeping *keeping;    /* NULL: it has no copy on disk */
 	struct member_rt *members;  /* HF_SERVERS_MAX + 1, by id */
+	struct tally *tallies;      /* as many for each worker; what is never touched costs nothing */
 };
 
 /* The sockets of one listener, one a worker; shared by the snapshots that have it. Control thread counts references. */
@@ -246,6 +253,7 @@ struct worker {
 	struct flow *dirty, **dirty_end, *blocked; /* connections with something to send; ones whose reader waits */
 	struct holds *holds;
 	struct hf_event came;    /* of the hold that a parcel has met */
+	struct ring *ring;       /* the last messages; NULL: they are not kept */
 	struct pipe *pipes;      /* spare ones (pipes.c) */
 	unsigned n_pipes;        /* with those that are lent */
 };
@@ -328,6 +336,7 @@ struct parcel {
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
+	uint64_t session, seen_us;    /* watch.c: ring.c's number of it, when it was seen; 0: not yet */
 	unsigned failed;              /* a reason: a SEND could not be done */
 	struct hold *hold;            /* which this is an event of; or the one that HOLD made of it */
 	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */

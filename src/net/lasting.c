@@ -55,6 +55,7 @@ static void pool_free(struct pool_rt *rt)
 	keeping_free(rt->keeping);
 	hf_store_close(&rt->region);
 	free(rt->members);
+	free(rt->tallies);
 	free(rt);
 }
 
@@ -105,7 +106,8 @@ static bool pool_make(struct hf_net *net, struct pool_rt *rt, const struct hf_co
 	hf_conf_run_dir(&conf->gateway, dir, sizeof dir);
 	rt->made_of = *e;
 	rt->members = calloc(HF_SERVERS_MAX + 1, sizeof *rt->members);
-	if (!rt->members || hf_store_open(dir, rt->name, hf_engine_need(e), hf_sip24(e->hash_key, HF_LIT("tables:check")), &rt->region, why) != HF_OK)
+	rt->tallies = calloc((size_t)net->n_workers * (HF_SERVERS_MAX + 1), sizeof *rt->tallies);
+	if (!rt->members || !rt->tallies || hf_store_open(dir, rt->name, hf_engine_need(e), hf_sip24(e->hash_key, HF_LIT("tables:check")), &rt->region, why) != HF_OK)
 		return false;
 	rt->engine = hf_engine_new(e, rt->region.p, net->now_ms);
 	if (!rt->engine)

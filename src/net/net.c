@@ -153,6 +153,15 @@ bool hf_net_listener(const struct hf_net *net, unsigned i, struct hf_listener_vi
 
 static uint64_t get(const _Atomic uint64_t *p) { return atomic_load_explicit(p, memory_order_relaxed); }
 
+static void add_names(const struct counts *from, struct hf_service_counts *c)
+{
+	for (unsigned i = 0; i < HF_NAMES_MAX; i++) {
+		c->asked[i] += get(&from->asked[i]);
+		for (unsigned k = 0; k < HF_CLASSES; k++)
+			c->answered[i][k] += get(&from->answered[i][k]);
+	}
+}
+
 bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_service_counts *c)
 {
 	for (unsigned i = 0; i < net->n_services; i++) {
@@ -165,6 +174,7 @@ bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_serv
 			c->parcels += get(&rt->counts[w].parcels);
 			c->flows += get(&rt->counts[w].flows);
 			c->open_flows += get(&rt->counts[w].open_flows);
+			add_names(&rt->counts[w], c);
 			for (unsigned r = 0; r < HF_REASON_MAX; r++)
 				c->reasons[r] += get(&rt->counts[w].reasons[r]);
 		}
@@ -208,6 +218,32 @@ bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, stru
 	memcpy(v->last_failure, p->rt->members[id].last_failure, sizeof v->last_failure);
 	v->last_failure_ms = p->rt->members[id].last_failure_ms;
 	return true;
+}
+
+void hf_net_member_counts(const struct hf_net *net, const char *pool, uint16_t id, struct hf_member_counts *c)
+{
+	const struct snap_pool *p = pool_named(net, pool);
+	const struct snap_member *m = p ? snap_by_id(p, id) : NULL;
+
+	*c = (struct hf_member_counts){0};
+	for (unsigned w = 0; m && p->rt->tallies && w < net->n_workers; w++) {
+		struct tally *t = &p->rt->tallies[(size_t)w * (HF_SERVERS_MAX + 1) + id];
+
+		if (atomic_load_explicit(&t->server, memory_order_relaxed) != m->hash)
+			continue;
+		for (unsigned i = 0; i < HF_WHY_COUNT; i++)
+			c->why[i] += get(&t->why[i]);
+		for (unsigned i = 0; i < HF_CLASSES; i++)
+			c->answers[i] += get(&t->answers[i]);
+	}
+}
+
+const char *hf_net_service_name(const struct hf_net *net, uint16_t id, const struct hf_front **front)
+{
+	if (id == 0 || id > net->n_services)
+		return NULL;
+	*front = net->services[id - 1]->front;
+	return net->services[id - 1]->name;
 }
 
 bool hf_net_ctx(const struct hf_net *net, const char *pool, struct hf_arena *arena, struct hf_ctx *ctx, const struct hf_conf_service **service)

@@ -2,6 +2,7 @@
  * letters. What may never be reached from a client's octets is refused here, whatever a front asks. Knows no protocol. */
 #include "flow.h"
 #include "holdfast/hash.h"
+#include "watch.h"
 
 static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to, enum hf_transport t, const struct hf_listener_info *in)
 {
@@ -45,6 +46,8 @@ static void send_from(struct parcel *p, const struct hf_listener_info *l, const 
 		failed(p, HF_R_NO_ROUTE);
 	else if (udp_send(p->w, p->service, (unsigned)(l - p->service->infos), to, from, base_of(p, s), s->splices, s->n_splices) != HF_OK)
 		failed(p, HF_R_TOO_BIG);
+	else
+		watch_sent(p, s, HF_UDP, from && l->wildcard ? from : &l->addr, l->addr.port, to);
 }
 
 static void send_link(struct parcel *p, const struct hf_listener_info *l, const struct link_to *to, const struct hf_send *s)
@@ -56,6 +59,8 @@ static void send_link(struct parcel *p, const struct hf_listener_info *l, const 
 		failed(p, HF_R_DIAL_FAILED);
 	else if (e != HF_OK)
 		failed(p, e == HF_EFULL ? HF_R_SEND_FULL : e == HF_ECLOSED ? HF_R_FLOW_GONE : HF_R_BAD_STEP);
+	else
+		watch_sent(p, s, to->transport, &f->local, f->local.port, &to->addr);
 }
 
 static void send_server(struct parcel *p, const struct hf_send *s)
@@ -75,6 +80,8 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 	} else {
 		send_from(p, l, &m->addr, m->from.family ? &m->from : NULL, s);
 	}
+	if (!p->failed)
+		watch_placed(p, m);
 }
 
 /* Our own answers to one address, a second. A place stands for all addresses that meet in it; a member is never refused. */
@@ -106,6 +113,8 @@ static void send_source(struct parcel *p, const struct hf_send *s)
 		send_from(p, p->ev.listener, &p->ev.source, &p->ev.local, s);
 	else if (stream_put(p->flow, NULL, base_of(p, s), s->splices, s->n_splices) != HF_OK)
 		stream_end_later(p->flow, HF_R_SEND_FULL); /* it does not read its answers */
+	else
+		watch_sent(p, s, p->ev.transport, &p->ev.local, p->ev.local.port, &p->ev.source);
 }
 
 static bool send_flow(struct parcel *p, const struct hf_send *s);
@@ -167,9 +176,10 @@ static bool send_flow(struct parcel *p, const struct hf_send *s)
 		parcel_count(p, HF_R_TOO_BIG);
 		return true;
 	}
-	if (s->flow.worker == w->index)
-		return conn_deliver(w, &s->flow, hf_bytes_of(w->scratch, n));
-	if (letter_post(&w->net->workers[s->flow.worker], &l, hf_bytes_of(w->scratch, n)))
+	if (s->flow.worker == w->index ? !conn_deliver(w, &s->flow, hf_bytes_of(w->scratch, n)) : false)
+		return false;
+	watch_sent(p, s, s->transport, &s->local, 0, &s->addr);
+	if (s->flow.worker == w->index || letter_post(&w->net->workers[s->flow.worker], &l, hf_bytes_of(w->scratch, n)))
 		return true;
 	if (p->flow)
 		conn_stuck(p->flow, &l, s->flow.worker, hf_bytes_of(w->scratch, n));

@@ -7,6 +7,7 @@
 
 #include "holdfast/log.h"
 #include "inside.h"
+#include "watch.h"
 
 static void ring(int fd)
 {
@@ -176,6 +177,7 @@ void worker_fini(struct worker *w)
 	HF_BUG_ON(w->running);
 	flows_free(w); /* of a worker that never ran */
 	pipes_free(w);
+	ring_free(w->ring);
 	for (unsigned i = 0; i < w->n_open; i++)
 		stop_listening(w->open[i]);
 	free(w->open);

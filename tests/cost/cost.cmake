@@ -2,6 +2,7 @@
 # NAME and the most it may be, some above what gcc -O2 makes of it. Not for instrumented programs, nor where a scanner has no SSE2.
 set(hf_costs
   "sip 18000 hf_sip hf_base"
+  "watch 1200 hf_net hf_fronts_all hf_net hf_config hf_fronts_all hf_base"
 )
 
 if(HF_SANITIZE OR HF_FUZZ OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR CMAKE_BUILD_TYPE STREQUAL "Debug")

@@ -260,7 +260,7 @@ class Scenario:
         for d in ("state", "run"):
             os.makedirs(self.path(f"{name}.{d}"), exist_ok=True)
         return (f"[gateway]\nworkers = {workers}\nstate-dir = {self.path(name + '.state')}\nrun-dir = {self.path(name + '.run')}\n"
-                f"admin-socket = {self.path(name + '.sock')}\nhttp = off\n{extra}\n")
+                f"admin-socket = {self.path(name + '.sock')}\n{extra}\n")
 
     def ini_servers(self, servers):
         """lines of peers, or of (peer or "NAME ADDRESS", "weight=50") pairs"""

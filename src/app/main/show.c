@@ -1,6 +1,8 @@
 /* How answers look to people; see show.h. It reads fields by the names of holdfast/fields.h and writes to stdout. */
 #include "show.h"
 
+#include <stdlib.h>
+
 static const char *const fields[] = {
 #define X(e, name) name,
 	HF_FIELDS(X)
@@ -59,6 +61,25 @@ static const char *duration(uint64_t s)
 
 /* ---- views ---- */
 
+/* One line: "  requests INVITE 12, BYE 11". */
+static void show_counts(const struct hf_json *in, enum hf_field f, const char *what)
+{
+	struct hf_json list, v;
+	struct hf_bytes key;
+	size_t at = 0;
+	const char *sep = "";
+
+	if (!show_get(in, f, &list))
+		return;
+	while (hf_json_next(&list, &at, &key, &v)) {
+		if (!*sep)
+			printf("  %s", what);
+		printf("%s %.*s %.*s", sep, (int)key.n, (const char *)key.p, (int)v.raw.n, (const char *)v.raw.p);
+		sep = ",";
+	}
+	printf("%s", *sep ? "\n" : "");
+}
+
 static void show_service(const struct hf_json *s)
 {
 	struct hf_json list, v;
@@ -70,6 +91,8 @@ static void show_service(const struct hf_json *s)
 	if (show_get(s, HF_F_LISTEN, &list))
 		while (hf_json_next(&list, &at, NULL, &v))
 			printf("  listen %.*s\n", (int)v.raw.n, (const char *)v.raw.p);
+	show_counts(s, HF_F_REQUESTS, "requests");
+	show_counts(s, HF_F_ANSWERS, "answers");
 	at = 0;
 	if (show_get(s, HF_F_DROPS, &list))
 		while (hf_json_next(&list, &at, &key, &v))
@@ -345,6 +368,49 @@ static void show_explain(const struct hf_json *a)
 			show_story(&v);
 }
 
+static void show_metrics(const struct hf_json *a)
+{
+	struct hf_json text;
+	uint8_t *t = show_get(a, HF_F_TEXT, &text) ? malloc(text.raw.n + 1) : NULL;
+	struct hf_writer w = hf_writer_on(t, t ? text.raw.n : 0);
+
+	if (t)
+		hf_w_json_text(&w, text.raw);
+	fwrite(t, 1, w.n, stdout);
+	free(t);
+}
+
+static bool trace_row(const struct hf_json *m, char cell[COLUMNS][128])
+{
+	bool out = strcmp(show_text(m, HF_F_WAY), "out") == 0;
+	struct hf_json v;
+
+	snprintf(cell[0], sizeof cell[0], "%llu.%03llu", (unsigned long long)(number(m, HF_F_AFTER_US) / 1000), (unsigned long long)(number(m, HF_F_AFTER_US) % 1000));
+	snprintf(cell[1], sizeof cell[1], "%s", out ? "<-" : "->");
+	snprintf(cell[2], sizeof cell[2], "%.100s", show_text(m, HF_F_PEER));
+	snprintf(cell[3], sizeof cell[3], "%s", show_text(m, HF_F_TRANSPORT));
+	snprintf(cell[4], sizeof cell[4], "%s", show_text(m, HF_F_PORT));
+	snprintf(cell[5], sizeof cell[5], "%s", show_text(m, HF_F_SERVER));
+	if (show_get(m, HF_F_CODE, &v) && v.kind == HF_JSON_NUMBER)
+		snprintf(cell[6], sizeof cell[6], "%.20s (%.40s)", show_text(m, HF_F_CODE), show_text(m, HF_F_METHOD));
+	else
+		snprintf(cell[6], sizeof cell[6], "%.60s", show_text(m, HF_F_METHOD));
+	snprintf(cell[7], sizeof cell[7], "%s", show_text(m, HF_F_WHY));
+	return true;
+}
+
+static void show_trace(const struct hf_json *a)
+{
+	static const char *const head[] = {"MS", "", "PEER", "VIA", "OUR PORT", "SERVER", "MESSAGE", "WHY"};
+	struct hf_json list, first;
+	size_t at = 0;
+
+	if (!show_get(a, HF_F_MESSAGES, &list) || !hf_json_next(&list, &at, NULL, &first))
+		return;
+	printf("%s, %s ago; -> came to us, <- left us\n", show_text(a, HF_F_KEY), duration(number(&first, HF_F_AGE_MS) / 1000));
+	show_table(head, 8, &list, trace_row);
+}
+
 const struct command commands[] = {
 	{"status", "", "what runs: services with their listeners and what was counted (drops, ends, failovers), pools with their entries", 0, 0, false, show_status},
 	{"servers", "", "all servers: state, weight, sessions, the cap for new ones, last failure", 0, 0, false, show_servers},
@@ -358,6 +424,8 @@ const struct command commands[] = {
 	{"move", "[--pool POOL] [KIND:]KEY SERVER", "the session's server from its next connection on", 2, 1000, false, show_moved},
 	{"forget", "[--pool POOL] [KIND:]KEY", "its next connection is placed anew", 1, 1000, false, show_moved},
 	{"token", "[--pool POOL] [--user USER] [--server SERVER] [--ttl TIME]", "a signed line for clients: who comes with it is USER, his session is at SERVER", 2, 8, false, show_token},
+	{"metrics", "", "all counters, as Prometheus reads them", 0, 0, false, show_metrics},
+	{"trace", "SESSION", "the messages of a session (a Call-ID) among the last that passed: when, from where, to where, what, why", 1, 1000, false, show_trace},
 	{"drain", "[POOL/]SERVER", "it keeps its sessions and takes no new ones", 1, 1, false, show_change},
 	{"undrain", "[POOL/]SERVER", "ends a drain", 1, 1, false, show_change},
 	{"off", "[POOL/]SERVER", "it gets nothing more, and what is at it ends; also one that was removed", 1, 1, false, show_change},
