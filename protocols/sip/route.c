@@ -80,8 +80,16 @@ static enum hf_transport transport_of(const struct sip_uri *u)
 	if (u->transport.p && !hf_transport_read(u->transport, &t))
 		return HF_TRANSPORTS;
 	if (u->sips && t != HF_TLS)
-		t = t == HF_TCP ? HF_TLS : HF_TRANSPORTS;
-	return t <= HF_TLS ? t : HF_TRANSPORTS;
+		t = t == HF_TCP ? HF_TLS : hf_transport_is_web(t) ? HF_WSS : HF_TRANSPORTS;
+	return t;
+}
+
+/* Names that stand for a way that only their owner's connection is (RFC 7118 5, RFC 2606 2): nobody is to be asked for their address. */
+static bool never_resolved(struct hf_bytes host)
+{
+	static const char tail[] = ".invalid";
+
+	return host.n >= sizeof tail && hf_bytes_ieq(hf_bytes_sub(host, host.n - (sizeof tail - 1), host.n), HF_LIT(".invalid"));
 }
 
 bool sip_is_own(const struct sip_step *s, const struct sip_uri *u)
@@ -223,7 +231,7 @@ static const struct hf_listener_info *listener_to(const struct sip_step *s, cons
 		int score = 4 * (l->transport == transport) + 2 * !l->inside + (l == s->ev->listener);
 
 		if (l->addr.family != to->family || (transport == HF_UDP && l->transport != HF_UDP) || score <= most ||
-		    (hf_transport_is_web(l->transport) && !hf_transport_is_web(transport)))
+		    hf_transport_is_web(l->transport) != hf_transport_is_web(transport))
 			continue;
 		best = l;
 		most = score;
@@ -271,11 +279,13 @@ static struct sip_hop to_uri(const struct sip_step *s, const struct sip_uri *u, 
 	if (!is_route && sip_is_own(s, u))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
 	if (hf_addr_read_ip(host, &hop.addr) != HF_OK)
-		return (struct sip_hop){.kind = SIP_HOP_NAME};
+		return (struct sip_hop){.kind = never_resolved(host) ? SIP_HOP_BAD : SIP_HOP_NAME};
 	hop.addr.port = u->port ? u->port : sip_usual_port(hop.transport);
 	if (own_addr(s, &hop.addr))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
 	hop.out = listener_to(s, &hop.addr, hop.transport);
+	if (hop.out && hf_transport_is_web(hop.transport))
+		hop.transport = hop.out->transport;
 	return leave_by(s, hop);
 }
 

@@ -65,6 +65,8 @@ struct stream {
 	struct hf_flow_name blocked_by;
 	struct web web;
 	struct flow *next_dirty, *next_blocked, *next_link;
+	struct flow *next_peer; /* peers.c; under its lock */
+	bool listed;
 };
 
 /* Many are held for days, so that it is one piece, without what only its beginning or another kind of flow needs. */

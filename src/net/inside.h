@@ -278,6 +278,7 @@ struct hf_net {
 	unsigned n_pools, n_services, n_socks;
 	struct probes *probes;
 	struct sources *sources;     /* connections by source address */
+	struct peers *peers;         /* ... that carry messages, by address and port */
 	struct tales *tales;         /* what will be told of sessions (tale.h) ... */
 	struct hf_lines *lines;      /* ... there; NULL: nowhere */
 	struct hf_timer *tales_sweep;

@@ -99,8 +99,8 @@ struct flow *link_to(struct worker *w, const struct snap_service *s, const struc
 
 	if (f)
 		return f;
-	if (atomic_load_explicit(&w->net->open_flows, memory_order_relaxed) >= w->snap->conf->gateway.max_flows)
-		return NULL;
+	if (hf_transport_is_web(to->transport) || atomic_load_explicit(&w->net->open_flows, memory_order_relaxed) >= w->snap->conf->gateway.max_flows)
+		return NULL; /* nobody is dialled by WebSocket */
 	return make(w, s, out, to);
 }
 

@@ -7,6 +7,7 @@
 
 #include "inside.h"
 #include "probe.h"
+#include "peers.h"
 #include "sources.h"
 #include "tale.h"
 
@@ -40,6 +41,7 @@ static void free_all(struct hf_net *net)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
 	sources_free(net->sources);
+	peers_free(net->peers);
 	hf_timer_free(net->tales_sweep);
 	tales_free(net->tales);
 	if (net->old)
@@ -78,9 +80,10 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->workers = calloc(workers, sizeof *net->workers);
 	net->probes = probes_new(net);
 	net->sources = sources_new(site->hash_key);
+	net->peers = peers_new(site->hash_key);
 	net->tales = tales_new();
 	net->tales_sweep = hf_timer_new(control, sweep, net);
-	if (!net->receipt || !net->workers || !net->probes || !net->sources || !net->tales || !net->tales_sweep)
+	if (!net->receipt || !net->workers || !net->probes || !net->sources || !net->peers || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;

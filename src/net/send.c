@@ -2,6 +2,7 @@
  * letters. What may never be reached from a client's octets is refused here, whatever a front asks. Knows no protocol. */
 #include "flow.h"
 #include "holdfast/hash.h"
+#include "peers.h"
 #include "watch.h"
 
 static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to, enum hf_transport t, const struct hf_listener_info *in)
@@ -144,6 +145,18 @@ static bool ourselves(const struct snap_service *s, const struct hf_addr *a)
 	return false;
 }
 
+/* A client is there by a connection of its own. A WebSocket is never dialled in its place. */
+static bool send_peer(struct parcel *p, const struct hf_send *s)
+{
+	struct hf_send by = *s;
+
+	if (!peers_find(p->w->net->peers, p->rt->id, &s->addr, s->transport, &by.flow))
+		return false;
+	if (hf_transport_is_web(s->transport))
+		by.addr.port = 0;
+	return send_flow(p, &by);
+}
+
 /* A front proves by tags that a server speaks; that the octets come from where a server lives is checked here, whatever the front says:
  * no client's octets choose an address outside the pool. */
 static void send_next_hop(struct parcel *p, const struct hf_send *s)
@@ -156,9 +169,9 @@ static void send_next_hop(struct parcel *p, const struct hf_send *s)
 		failed(p, HF_R_NOT_A_MEMBER);
 	else if (ourselves(p->service, &s->addr))
 		failed(p, HF_R_LOOP);
-	else if (hf_transport_is_stream(s->transport))
+	else if (hf_transport_is_stream(s->transport) && !send_peer(p, s))
 		send_link(p, l, &to, s);
-	else
+	else if (!hf_transport_is_stream(s->transport))
 		send_from(p, l, &s->addr, s->local.family ? &s->local : l == p->ev.listener ? &p->ev.local : NULL, s);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "flow.h"
+#include "peers.h"
 
 #define HIGH (128u * 1024) /* octets waiting in a connection: who feeds it is not read any more */
 #define LOW (32u * 1024)   /* ... and is read again */
@@ -228,6 +229,7 @@ void stream_forget(struct flow *f)
 	f->stream->dirty = f->stream->blocked = false;
 	unblock(f->w, f);
 	link_forget(f);
+	peers_leave(f->w->net->peers, f);
 }
 
 /* ---- in ---- */
@@ -303,7 +305,9 @@ static void parcels(struct flow *f)
 		unsigned reason;
 		enum hf_err e = accept_proxy(f, &reason);
 
-		if (e != HF_OK && e != HF_ENOENT)
+		if (e == HF_OK)
+			peers_enter(f->w->net->peers, f);
+		else if (e != HF_ENOENT)
 			stream_end_later(f, reason);
 	}
 	while (s && !f->end && !f->proxied && !f->stream->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
@@ -333,6 +337,8 @@ void stream_begin(struct flow *f)
 {
 	f->phase = PHASE_MESSAGES;
 	f->stream->web.on = !f->stream->link && hf_transport_is_web((enum hf_transport)f->transport);
+	if (!f->stream->link && !f->proxied)
+		peers_enter(f->w->net->peers, f);
 	f->stream->armed = ARM_FIRST;
 	f->stream->last_ms = f->w->now_ms;
 }

@@ -6,7 +6,7 @@
   bye N|all [server=S]                   ends calls
   ring N [user=ring], cancel [copies=1]  opens calls that ring until `cancel` takes them back
   transfer N [window=50]                 attended transfers, each of two held calls: REFER in the one names the other, then comes an INVITE with Replaces
-  register users=a,b [expires=60], options, message user=U
+  register users=a,b [expires=60] [path=no], options, message user=U
   calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent | ring=SECONDS ...
 User parts that steer the callee: code.486 refuses with it, after.500 answers so many ms late, ring rings, silent says nothing."""
 import asyncio, collections
@@ -125,10 +125,10 @@ class Driven(Agent):
         m, _ = await self.ask(self.opening(method, uri, sock, to, to, branch, extra), self.hop, sock, branch)
         return m
 
-    async def do_register(self, users="alice", expires="60", contact=None):
+    async def do_register(self, users="alice", expires="60", path="yes"):
         out = {}
         for u in users.split(","):
-            m = await self.single("REGISTER", "sip:lab.example", f"sip:{u}@lab.example", [("Expires", expires), ("Supported", "path, outbound")])
+            m = await self.single("REGISTER", "sip:lab.example", f"sip:{u}@lab.example", [("Expires", expires)] + [("Supported", "path, outbound")] * (path == "yes"))
             out[u] = dict(code=m.code, server=m.get("x-server")) if m else dict(code=0, server="")
         return dict(users=out)
 

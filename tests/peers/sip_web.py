@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """sip_web.py GATEWAY_HOST:PORT [--tls] [--sockets N] [--name NAME] [--text] [--cut]
+sip_web.py GATEWAY_HOST:PORT --plain [--tls] [--as HOST] ...
 
-Scripted SIP phones over WebSocket (RFC 7118), as pages in a browser are: each of the N sockets is a connection of its own, Via and Contact name an
-`.invalid` host, and whatever comes has to come down the connection. --text: text frames, else binary; --cut: messages in fragments, with pings
-between. Commands: sip_drive.py, and `drop`: all connections end without a word. It counts pongs, and closes that the gateway began."""
-import argparse, asyncio, random, ssl, sys
+Scripted SIP phones, each of the N on a connection of its own, where all that comes has to come: over WebSocket (RFC 7118), as pages in a browser are, with
+an `.invalid` host in Via and Contact; --plain: over TCP, naming the connection's own end, or HOST at its port. Nobody can dial either.
+--text: text frames, else binary; --cut: messages in fragments, with pings between. Commands: sip_drive.py, `drop`: all connections end without a word,
+and `again`. It counts pongs, and closes that the gateway began."""
+import argparse, asyncio, random, re, ssl, sys
 
 sys.dont_write_bytecode = True
 import web
@@ -12,45 +14,62 @@ from control import host_port, pid_file, serve
 from sip_drive import Driven
 from sip_text import Message
 
+NAMES = {web.PONG: "pongs", web.CLOSE: "closes", web.TEXT: "texts", web.BINARY: "binaries"}
+
 
 class Page(Driven):
-    def __init__(self, name, gateway, sockets, tls=False, text=False, cut=False):
-        super().__init__(name, "127.0.0.1", hop=gateway, sockets=0)
-        self.gateway, self.tls, self.opcode, self.cut = gateway, tls, web.TEXT if text else web.BINARY, cut
-        self.socks, self.at = [None] * sockets, [gateway] * sockets
-        self.me = [f"{self.mark}x{i}.invalid" for i in range(sockets)]
-        self.rng = random.Random(7)
+    def __init__(self, gateway, a):
+        super().__init__(a.name, "127.0.0.1", hop=gateway, sockets=0)
+        self.gateway, self.a, self.opcode = gateway, a, web.TEXT if a.text else web.BINARY
+        self.socks, self.at, self.rng = [None] * a.sockets, [gateway] * a.sockets, random.Random(7)
+        self.me = [f"{self.mark}x{i}.invalid" for i in range(a.sockets)]
+        self.transport = {(0, 0): "WS", (0, 1): "WSS", (1, 0): "TCP", (1, 1): "TLS"}[a.plain, a.tls]
 
     def via(self, sock, branch):
-        return f"SIP/2.0/{'WSS' if self.tls else 'WS'} {self.me[sock]};branch={branch}"
+        return f"SIP/2.0/{self.transport} {self.me[sock].partition(';')[0]};branch={branch}"
 
     async def open(self):
-        context = ssl._create_unverified_context() if self.tls else None
+        context = ssl._create_unverified_context() if self.a.tls else None
         for i in range(len(self.socks)):
             reader, self.socks[i] = await asyncio.open_connection(*self.gateway, ssl=context)
-            head, key = web.request("%s:%d" % self.gateway)
-            self.socks[i].write(head)
-            answer = await reader.readuntil(b"\r\n\r\n")
-            if not web.accepts(answer, key):
-                raise ValueError(f"not opened: {answer.decode('latin-1')}")
-            asyncio.ensure_future(self.listen(i, reader))
+            if self.a.plain:
+                host, port = self.socks[i].get_extra_info("sockname")[:2]
+                self.me[i] = f"{self.a.known or host}:{port};transport={self.transport.lower()}"
+            else:
+                await self.upgrade(reader, self.socks[i])
+            asyncio.ensure_future((self.messages if self.a.plain else self.frames)(i, reader))
         self.ticker = asyncio.ensure_future(self.tick())
 
-    async def listen(self, sock, reader):
+    async def upgrade(self, reader, writer):
+        head, key = web.request("%s:%d" % self.gateway)
+        writer.write(head)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        if not web.accepts(answer, key):
+            raise ValueError(f"not opened: {answer.decode('latin-1')}")
+
+    async def frames(self, sock, reader):
         frames = web.Reader()
         while data := await reader.read(65536):
             for opcode, payload in frames.feed(data):
-                self.took(sock, opcode, payload)
+                self.count[NAMES.get(opcode, "odd")] += 1
+                if opcode in (web.TEXT, web.BINARY):
+                    self.took(sock, payload)
         self.count["ended"] += 1
 
-    def took(self, sock, opcode, payload):
-        self.count[{web.PONG: "pongs", web.CLOSE: "closes", web.TEXT: "texts", web.BINARY: "binaries"}.get(opcode, "odd")] += 1
-        if opcode in (web.TEXT, web.BINARY):
-            m = Message(payload)
-            self.response(m, sock) if m.code else self.request(m, sock, self.gateway)
+    async def messages(self, sock, reader):
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                n = re.search(rb"(?im)^(?:content-length|l)[ \t]*:[ \t]*(\d+)", head)
+                self.took(sock, head + await reader.readexactly(int(n[1])))
+        except asyncio.IncompleteReadError:
+            self.count["ended"] += 1
+
+    def took(self, sock, data):
+        m = Message(data)
+        self.response(m, sock) if m.code else self.request(m, sock, self.gateway)
 
     def send(self, sock, data, addr):
-        out = web.fragments(self.opcode, data, self.rng) if self.cut else web.frame(self.opcode, data)
+        out = data if self.a.plain else web.fragments(self.opcode, data, self.rng) if self.a.cut else web.frame(self.opcode, data)
         if not self.socks[sock].is_closing():
             self.socks[sock].write(out)
 
@@ -70,7 +89,7 @@ class Page(Driven):
 
 
 async def main(a):
-    page = Page(a.name, host_port(a.gateway), a.sockets, a.tls, a.text, a.cut)
+    page = Page(host_port(a.gateway), a)
     await page.open()
     await serve(page, dict(name=a.name))
 
@@ -78,10 +97,11 @@ async def main(a):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(usage=__doc__)
     p.add_argument("gateway")
+    p.add_argument("--as", dest="known")
     p.add_argument("--sockets", type=int, default=4)
     p.add_argument("--name", default="pages")
     p.add_argument("--pid")
-    for o in ("--tls", "--text", "--cut"):
+    for o in ("--tls", "--text", "--cut", "--plain"):
         p.add_argument(o, action="store_true")
     args = p.parse_args()
     pid_file(args.pid)

@@ -3,13 +3,14 @@ drain. Nothing resolves their `.invalid` names and nobody can dial them, so that
 when that is gone, or the gateway has been restarted, the server is told 430. A Record-Route that a server or a page cannot use, a flow
 that is looked for on one worker alone, or a message that is cut by length loses calls here (B27, B123)."""
 
+from _certs import Authority
 from scenario import Peer, check, equal, until
 
 N = 60
 
 
 def pages(s, g, name, *args):
-    return Peer(s, name, "sip_web.py", g.at("calls", "ws"), "--name", name, *args)
+    return Peer(s, name, "sip_web.py", g.at("calls", "wss" if "--tls" in args else "ws"), "--name", name, *args)
 
 
 def homes(s, p, servers, what):
@@ -23,12 +24,12 @@ def homes(s, p, servers, what):
 def run(s):
     servers = [s.sip_server(f"pbx{i}") for i in (1, 2)]
     head = s.ini_gateway()
-    listen = "udp://127.0.0.1:0 ws://127.0.0.1:0"
-    service = "key = user\nws-origin = https://phones.example.com"
+    listen = "udp://127.0.0.1:0 ws://127.0.0.1:0 wss://127.0.0.1:0"
+    service = f"key = user\nws-origin = https://phones.example.com\ntls-certificate = {Authority(s).make('gw', 'IP:127.0.0.1').line()}"
     g = s.gateway(head + s.ini_sip(servers, listen=listen, service=service))
     for x in servers:
         x.ask(f"hop at={g.at('calls', 'udp')}")
-    for kind in ((), ("--text",), ("--cut",), ("--text", "--cut")):
+    for kind in ((), ("--text",), ("--cut",), ("--tls", "--text", "--cut")):
         p = pages(s, g, f"pages{len(s.children)}", "--sockets", "8", *kind)
         users = [f"user{i}" for i in range(16)]
         bound = p.ask("register users=" + ",".join(users))["users"]
@@ -69,7 +70,7 @@ def gone(s, g, servers, p, bound):
     server.ask("forget")
     equal(server.ask(f"call 1 bound={user}")["answered"], 1, "a call to the page that has come back")
     g.stop()
-    s.gateway(open(g.ini).read().replace("udp://127.0.0.1:0 ws://127.0.0.1:0", f"udp://{g.at('calls', 'udp')} ws://{g.at('calls', 'ws')}"), name="gateway")
+    s.gateway(open(g.ini).read().replace("udp://127.0.0.1:0", f"udp://{g.at('calls', 'udp')}"), name="gateway")
     server.ask("forget")
     equal(server.ask(f"call 1 bound={user}")["refused"], {"430": 1}, "a flow of the gateway before")
     check(p.stats()["ended"] > 0, "the pages have seen it")

@@ -154,6 +154,30 @@ static void messages_are_kept_apart(void **state)
 	assert_int_equal(k.n_sent, 0);
 }
 
+static void call_to(const char *contact)
+{
+	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "INVITE", .uri = contact, .via = "SIP/2.0/UDP 192.0.2.101:5060;branch=z9hG4bKs", .from_tag = "s1", .call_id = "s-call"}));
+}
+
+/* Without a Path: nobody is asked where an .invalid is, and an address is left to net, which knows who is connected. */
+static void without_a_path(void **state)
+{
+	(void)state;
+	call_to("sip:alice@ff4a8b.invalid;transport=ws");
+	assert_true(begins("SIP/2.0 503 Next hop not reachable" CRLF));
+	call_to("sip:alice@ff4a8b.INVALID");
+	assert_int_equal(k.reason, SIP_R_UNREACHABLE);
+	call_to("sip:alice@phone.example.com");
+	assert_int_equal(k.reason, SIP_R_UNRESOLVED);
+	call_to("sip:alice@198.51.100.7:40001;transport=ws");
+	kit_sent_to(&k, HF_TO_NEXT_HOP, "198.51.100.7:40001");
+	assert_int_equal(k.send.transport, HF_WS);
+	assert_true(kit_says(&k, "Via: SIP/2.0/WS 192.0.2.1:8080;"));
+	k.ctx.n_listeners = 1; /* no listener that it could have come by */
+	call_to("sip:alice@198.51.100.7:40001;transport=ws");
+	assert_int_equal(k.reason, SIP_R_UNREACHABLE);
+}
+
 /* There is no transport=wss; a server over TCP without a listener of its own is not told to come by WebSocket. */
 static void names_of_transports(void **state)
 {
@@ -208,7 +232,7 @@ static void phones_behind_nat(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(b27_a_call_of_a_page), T(later_requests_of_a_page), T(a_call_to_a_page), T(messages_are_kept_apart), T(names_of_transports),
+	const struct CMUnitTest tests[] = {T(b27_a_call_of_a_page), T(later_requests_of_a_page), T(a_call_to_a_page), T(messages_are_kept_apart), T(without_a_path), T(names_of_transports),
 		T(phones_behind_nat)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,120 @@
+/* A next hop that is connected already (net/peers.c, send.c). The message names its length by its end, a line feed. */
+#include <signal.h>
+
+#include "peers.h"
+#include "rig.h"
+
+static struct hf_addr target;
+static enum hf_transport over;
+static unsigned fails, last_fail;
+
+static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct hf_act *a;
+
+	(void)ctx;
+	if (ev->kind == HF_EV_FAIL) {
+		fails++;
+		last_fail = ev->reason;
+		if (!ctx->parcel)
+			hf_act(acts, HF_ACT_TOOK)->need = ev->bytes.n;
+	}
+	if (ev->kind != HF_EV_BYTES)
+		return;
+	hf_act(acts, HF_ACT_TOOK)->need = ev->bytes.n;
+	a = hf_act(acts, HF_ACT_SEND);
+	a->send.to = HF_TO_NEXT_HOP;
+	a->send.base = ev->bytes;
+	a->send.addr = target;
+	a->send.transport = over;
+}
+
+static int up(void **state)
+{
+	rig_step = step;
+	rig_front.framed = true;
+	rig_front.web_protocol = "rig";
+	fails = last_fail = 0;
+	over = HF_TCP;
+	rig_up(state);
+	rig.service_conf.servers_from.n = 1;
+	rig.service_conf.servers_from.net[0].addr = (struct hf_addr){.family = 4, .ip = {127}};
+	rig.service_conf.servers_from.net[0].bits = 8;
+	return 0;
+}
+
+/* Over the phone's own connection while there is one; then it is dialled, and not there. Fails when a link is dialled at once, and when one that has
+ * left is still found. */
+static void by_its_own_connection(void **state)
+{
+	int phone = rig_client(), speaker = rig_client();
+
+	(void)state;
+	target = sock_local(phone);
+	rig_say(speaker, "one\n");
+	rig_hear(phone, "one\n");
+	assert_int_equal(rig.rt.counts[0].flows, 2);
+	target.ip[3] = 3;
+	rig_say(speaker, "two\n");
+	RIG_UNTIL(fails == 1);
+	assert_int_equal(last_fail, HF_R_DIAL_FAILED);
+	target.ip[3] = 1;
+	sock_reset(phone); /* a half that is closed would be waited for */
+	close(phone);
+	RIG_UNTIL(rig_open() == 1);
+	rig_say(speaker, "three\n");
+	RIG_UNTIL(fails == 2);
+	close(speaker);
+}
+
+/* Another kind of connection is none, another service's neither; a WebSocket is never dialled. */
+static void of_its_kind(void **state)
+{
+	struct hf_flow_name name;
+	int phone = rig_client(), speaker = rig_client();
+
+	(void)state;
+	target = sock_local(phone);
+	assert_true(peers_find(rig.net->peers, 1, &target, HF_TCP, &name));
+	assert_int_equal(name.slot, rig_flow(0)->slot);
+	assert_false(peers_find(rig.net->peers, 2, &target, HF_TCP, &name));
+	assert_false(peers_find(rig.net->peers, 1, &target, HF_TLS, &name));
+	over = HF_WS;
+	rig_say(speaker, "one\n");
+	RIG_UNTIL(fails == 1);
+	assert_int_equal(rig.rt.counts[0].flows, 2);
+	rig_flow(0)->transport = HF_WSS;
+	assert_true(peers_find(rig.net->peers, 1, &target, HF_WS, &name));
+	rig_flow(0)->transport = HF_TCP;
+	close(phone);
+	close(speaker);
+}
+
+/* Behind a PROXY header it is known by the address that this names. */
+static void behind_a_balancer(void **state)
+{
+	struct hf_flow_name name;
+	int phone;
+
+	(void)state;
+	rig.service_conf.proxy_from = rig.service_conf.servers_from;
+	phone = rig_client();
+	target = sock_local(phone);
+	assert_false(peers_find(rig.net->peers, 1, &target, HF_TCP, &name));
+	rig_say(phone, "PROXY TCP4 192.0.2.51 192.0.2.1 51000 5060\r\n");
+	target = (struct hf_addr){.family = 4, .port = 51000, .ip = {192, 0, 2, 51}};
+	RIG_UNTIL(peers_find(rig.net->peers, 1, &target, HF_TCP, &name));
+	close(phone);
+	RIG_UNTIL(rig_open() == 0);
+	assert_false(peers_find(rig.net->peers, 1, &target, HF_TCP, &name));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(of_its_kind), T(behind_a_balancer)};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
