@@ -312,7 +312,8 @@ struct hf_front {
 	/* Writes one probe / reads what came back for it (streams: all octets so far). probe_read: HF_PROBE_BUSY may set *busy_ms. */
 	bool (*probe_write)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w);
 	enum hf_probe_result (*probe_read)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);
-	/* The key that an operator means by [KIND:]KEY, in the form that messages give (`kind` empty: the service's first). Text in the arena. */
+	/* The key that an operator means by [KIND:]KEY, in the form that messages give (`kind` empty: the service's first). Text in the arena.
+	 * HF_EINVAL: it is none. HF_ENOENT: what stands before its colon is no kind of this service, and looks like one; out->text is the nearest. */
 	enum hf_err (*key_read)(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
 	/* Writes a signed token as clients take it. HF_EINVAL: that is no user; HF_ERANGE: too long, or too late. NULL: the protocol has none. */
 	enum hf_err (*token_write)(const struct hf_ctx *ctx, const struct hf_token *t, struct hf_writer *w);

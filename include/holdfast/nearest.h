@@ -9,6 +9,9 @@
 /* Edits (insert, delete, replace, swap of neighbours; case is free) between two names; octets behind the 64th are not looked at. */
 unsigned hf_edits(struct hf_bytes a, struct hf_bytes b);
 
+/* Whether `word` is likely a slip for `name`, or is it: an edit for each three of its letters, and at most two. */
+bool hf_slip(struct hf_bytes word, struct hf_bytes name);
+
 /* Keeps the HF_NEAREST names nearest to `wanted`; what is added must outlive it. */
 struct hf_nearest {
 	struct hf_bytes wanted, names[HF_NEAREST];

@@ -5,6 +5,8 @@
  * `source-port` address and port; `destination` an address of ours. */
 #include "keys.h"
 
+#include "holdfast/nearest.h"
+
 #include "reasons.h"
 #include "signed.h"
 #include "user.h"
@@ -209,6 +211,20 @@ static struct hf_bytes kind_of(struct hf_bytes *text)
 	return found;
 }
 
+/* The kind that was likely meant by what stands before the first colon; empty: by none. */
+static struct hf_bytes meant(struct hf_bytes text)
+{
+	struct hf_bytes word = hf_bytes_sub(text, 0, hf_bytes_find(text, ':'));
+	struct hf_nearest near = {.wanted = word};
+
+	if (word.n == text.n)
+		return HF_NONE;
+	for (unsigned e = 0; e < RDP_EVIDENCES; e++)
+		hf_nearest_add(&near, rdp_evidence_name((enum rdp_evidence)e));
+	hf_nearest_add(&near, HF_LIT("weak"));
+	return hf_slip(word, near.names[0]) ? near.names[0] : HF_NONE;
+}
+
 /* Without a kind it is what the service tells its users by, else its first address or id: a token is never typed bare. */
 static struct hf_bytes first_kind(const struct rdp_chain *c)
 {
@@ -285,6 +301,8 @@ enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct 
 	const struct rdp_conf *conf = ctx->conf;
 	struct hf_bytes kind = kind_of(&text);
 
+	if (kind.n == 0 && (out->text = meant(text)).n)
+		return HF_ENOENT;
 	if (kind.n == 0)
 		kind = first_kind(&conf->key);
 	for (unsigned i = 0; i < sizeof addresses / sizeof addresses[0]; i++)

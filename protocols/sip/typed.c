@@ -1,4 +1,5 @@
 /* The key that an operator means by [KIND:]KEY, in the form that messages give it. Called by `where` and its like. */
+#include "holdfast/nearest.h"
 #include "inside.h"
 
 /* A user as typed: "alice", "alice@example.com" or a whole URI. */
@@ -88,6 +89,26 @@ static const struct sip_key *typed_kind(const struct sip_keys *chain, struct hf_
 	return NULL;
 }
 
+static struct hf_bytes word_of(struct hf_bytes text) { return hf_bytes_sub(text, 0, hf_bytes_find(text, ':')); }
+
+/* The kind that was likely meant by one that is none here: known in other services, or a slip. Empty: it looks like no kind, but like a part of a key. */
+static struct hf_bytes meant(const struct sip_keys *chain, struct hf_bytes text)
+{
+	struct hf_bytes word = word_of(text), best = HF_LIT("call-id");
+	bool slip = sip_kind_of(word) >= 0 || hf_slip(word, best);
+
+	if (word.n == text.n)
+		return HF_NONE;
+	for (unsigned i = 0; i < chain->n; i++) {
+		struct hf_bytes label = sip_key_label(&chain->key[i]);
+
+		slip |= hf_slip(word, word_of(label));
+		if (hf_edits(word, word_of(label)) < hf_edits(word, word_of(best)))
+			best = label;
+	}
+	return slip ? best : HF_NONE;
+}
+
 /* Every service knows its dialogs by Call-ID; other kinds are known where `key` lists them. */
 enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
 {
@@ -97,6 +118,8 @@ enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct 
 
 	if (!k)
 		k = typed_kind(&dialogs, &text);
+	if (!k && (out->text = meant(&conf->key, text)).n)
+		return HF_ENOENT;
 	if (!k)
 		k = &conf->key.key[0];
 	text = canonical(ctx, k, text);

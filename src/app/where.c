@@ -1,21 +1,26 @@
 /* `where`: to which server a key would go now, and why. It asks the front for the key and the engine for the answer; nothing changes. */
 #include "holdfast/clock.h"
 #include "json.h"
+#include "holdfast/nearest.h"
 #include "list.h"
 #include "target.h"
 
 #define ARENA (64u << 10) /* a key is at most a line, and a front may keep a canonical copy or two */
 
-/* The key in the form that this pool's messages give; false: it has none of that kind. */
-static bool key_in(struct gateway *g, const struct hf_conf_pool *p, struct hf_bytes text, struct hf_arena *arena, struct key_found *out)
+/* The key in the form that this pool's messages give; false: it has none of that kind. `near` gets the kind that was likely meant. */
+static bool key_in(struct gateway *g, const struct hf_conf_pool *p, struct hf_bytes text, struct hf_arena *arena, struct key_found *out, struct hf_nearest *near)
 {
 	struct key_found f = {.pool = p, .engine = hf_net_engine(g->net, p->name)};
 	const struct hf_conf_service *service;
 	struct hf_ctx ctx;
+	enum hf_err e;
 
 	if (!f.engine || !hf_net_ctx(g->net, p->name, arena, &ctx, &service) || !service->front->key_read)
 		return false;
-	if (service->front->key_read(&ctx, text, &f.key) != HF_OK || f.key.fp == 0)
+	e = service->front->key_read(&ctx, text, &f.key);
+	if (e == HF_ENOENT)
+		hf_nearest_add(near, f.key.text);
+	if (e != HF_OK || f.key.fp == 0)
 		return false;
 	*out = f;
 	return true;
@@ -47,6 +52,21 @@ static bool is_typed_kind(const struct command *c, const struct key_found *f)
 	return kind.n && hf_bytes_eq(kind, kind_of(f->key.text));
 }
 
+/* Whoever takes the whole for a key, somebody knows a kind that is almost what was typed: it is not guessed. */
+static enum hf_err no_kind(const struct command *c, const struct hf_nearest *near, struct hf_writer *why)
+{
+	why->n = 0;
+	hf_w_str(why, "no kind of key here: ");
+	command_quote(why, near->wanted);
+	hf_w_str(why, "; nearest: ");
+	hf_w_nearest(why, near);
+	hf_w_str(why, ". A key that begins so is written behind its kind: ");
+	hf_w_escaped(why, near->names[0]);
+	hf_w_str(why, ":");
+	hf_w_escaped(why, c->key);
+	return HF_EINVAL;
+}
+
 /* Without --pool the key must be one of a single pool, or of a single pool that knows the kind that was typed. */
 enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct key_found *out, struct hf_writer *why)
 {
@@ -54,13 +74,14 @@ enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena
 	const struct hf_conf_pool *only = NULL;
 	unsigned n = 0, typed = 0;
 	struct key_found best = {0};
+	struct hf_nearest near = {.wanted = hf_bytes_sub(c->key, 0, hf_bytes_find(c->key, ':'))};
 
 	if (c->pool.n && target_pool(g, c->pool, &only, why) != HF_OK)
 		return HF_ENOENT;
 	for (unsigned i = 0; i < conf->n_pools; i++) {
 		struct key_found f;
 
-		if ((only && only != &conf->pools[i]) || !key_in(g, &conf->pools[i], c->key, arena, &f))
+		if ((only && only != &conf->pools[i]) || !key_in(g, &conf->pools[i], c->key, arena, &f, &near))
 			continue;
 		if (is_typed_kind(c, &f) && typed++ == 0)
 			best = f;
@@ -74,6 +95,8 @@ enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena
 	if (typed == 1) {
 		*out = best;
 		why->n = 0; /* what was said of several is for who gets none */
+	} else if (typed == 0 && near.n) {
+		return no_kind(c, &near, why);
 	}
 	return n == 1 || typed == 1 ? HF_OK : n ? HF_EEXIST : none(c, why);
 }

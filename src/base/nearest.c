@@ -32,6 +32,13 @@ unsigned hf_edits(struct hf_bytes a, struct hf_bytes b)
 	return one[b.n];
 }
 
+bool hf_slip(struct hf_bytes word, struct hf_bytes name)
+{
+	unsigned most = name.n >= 6 ? 2 : name.n >= 3 ? 1 : 0;
+
+	return hf_edits(word, name) <= most;
+}
+
 void hf_nearest_add(struct hf_nearest *near, struct hf_bytes name)
 {
 	unsigned d = hf_edits(near->wanted, name), at = near->n;

@@ -50,12 +50,15 @@ static enum hf_err tide_key(const struct hf_ctx *ctx, struct hf_bytes text, stru
 
 static const struct hf_front tide = {.name = "tide", .transports = HF_TRANSPORT_BIT(HF_UDP), .server_transport = HF_UDP, .port = 7000, .datagrams = true,
 	.conf_size = 8, .step = tide_step, .key_read = tide_key};
-/* Takes any text, and puts its own kind in front: "rock:TEXT". */
+/* Takes any text but "rok:", and puts its own kind in front: "rock:TEXT". */
 static enum hf_err rock_key(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
 {
 	struct hf_bytes rest = hf_bytes_starts(text, HF_LIT("rock:")) ? hf_bytes_sub(text, 5, SIZE_MAX) : text;
 	struct hf_writer w = hf_writer_on(hf_arena_alloc(ctx->arena, rest.n + 5), rest.n + 5);
 
+	out->text = HF_LIT("rock");
+	if (hf_bytes_starts(text, HF_LIT("rok:")))
+		return HF_ENOENT;
 	hf_w_str(&w, "rock:");
 	hf_w_bytes(&w, rest);
 	out->text = hf_writer_view(&w);

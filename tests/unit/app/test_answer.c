@@ -186,6 +186,9 @@ static void where_goes_by_the_kind(void **state)
 	gate_refused(&g, "forget wave:x", "pool p remembers no session of 'wave:x'"); /* and not a word of the pools that the key might be of */
 	assert_true(gate_ask(&g, "where reed:x", &a)); /* nobody's kind: a key of the one that takes any text */
 	gate_assert_raw(&a, "key", "rock:reed:x");
+	gate_refused(&g, "where rok:x", "no kind of key here: 'rok'; nearest: rock. A key that begins so is written behind its kind: rock:rok:x");
+	gate_refused(&g, "where --pool r rok:x", "no kind of key here: 'rok'; nearest: rock. A key that begins so is written behind its kind: rock:rok:x");
+	assert_true(gate_ask(&g, "where rock:rok:x", &a));
 	gate_refused(&g, "where x", "this can be a key of several pools; say --pool with one of: p, r");
 	gate_close(&g);
 }

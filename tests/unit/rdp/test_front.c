@@ -733,6 +733,13 @@ static void test_key_read(void **state)
 	{
 		struct hf_key key;
 
+		/* a slip of a kind is no user; behind its kind it is */
+		assert_int_equal(hf_rdp_front.key_read(&k->ctx, HF_LIT("usr:alice"), &key), HF_ENOENT);
+		assert_true(hf_bytes_eq(key.text, HF_LIT("user")));
+		assert_int_equal(hf_rdp_front.key_read(&k->ctx, HF_LIT("Soruce:192.0.2.51"), &key), HF_ENOENT);
+		assert_true(hf_bytes_eq(key.text, HF_LIT("source")));
+		assert_int_equal(hf_rdp_front.key_read(&k->ctx, HF_LIT("user:usr:alice"), &key), HF_OK);
+
 		assert_int_equal(hf_rdp_front.key_read(&k->ctx, HF_LIT("192.0.2.51"), &key), HF_OK);
 		assert_true(key.fp == fp(k, "source", "192.0.2.51"));
 	}

@@ -349,7 +349,9 @@ static void the_operators_keys(void **state)
 	assert_int_equal(key.fp, call_fp("a:b"));
 	assert_int_equal(hf_sip_front.key_read(&k.ctx, HF_LIT("a:b"), &key), HF_OK);
 	assert_int_equal(key.fp, call_fp("a:b"));
-	assert_int_equal(hf_sip_front.key_read(&k.ctx, HF_LIT("source:192.0.2.51"), &key), HF_OK); /* a kind that `key` does not list is none here */
+	assert_int_equal(hf_sip_front.key_read(&k.ctx, HF_LIT("source:192.0.2.51"), &key), HF_ENOENT); /* a kind that `key` does not list is none here ... */
+	assert_true(hf_bytes_eq(key.text, HF_LIT("call-id")));
+	assert_int_equal(hf_sip_front.key_read(&k.ctx, HF_LIT("call-id:source:192.0.2.51"), &key), HF_OK); /* ... but a Call-ID may begin so */
 	assert_int_equal(key.fp, call_fp("source:192.0.2.51"));
 	assert_int_equal(hf_sip_front.key_read(&k.ctx, HF_LIT("call-id:"), &key), HF_EINVAL);
 }
