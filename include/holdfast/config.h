@@ -75,7 +75,7 @@ enum hf_conf_persist { HF_CONF_PERSIST_AUTO, HF_CONF_PERSIST_YES, HF_CONF_PERSIS
 /* Does the pool have a copy on disk? auto: where sessions are remembered one by one (affinity = table). */
 bool hf_conf_persists(const struct hf_conf_pool *p);
 
-#define HF_NETS_MAX 16
+#define HF_NETS_MAX 64
 struct hf_nets { struct { struct hf_addr addr; unsigned bits; } net[HF_NETS_MAX]; unsigned n; };
 
 struct hf_conf_listen {
@@ -98,6 +98,8 @@ struct hf_conf_service {
 	uint64_t max_flows_source;    /* open connections of a source address (IPv6: /64); 0 = no limit */
 	uint64_t max_openings_source; /* ... whose opening is not complete */
 	uint64_t answer_rate;         /* our own answers to datagrams of a source, a second; 0 = no limit */
+	struct hf_nets allow, deny;   /* who may speak; allow empty: all whom deny does not name */
+	uint64_t max_rate_source;     /* datagrams of a source address (IPv6: /64) a second; 0 = no limit */
 	uint64_t max_cps;             /* new sessions that count, a second; 0 = no limit */
 	struct hf_conf_tls_pairs tls_certificates; /* what clients are shown, by the name they ask for; the first is for all others */
 	struct hf_bytes tls_client_ca; /* file of who may vouch for clients */

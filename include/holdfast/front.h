@@ -309,6 +309,8 @@ struct hf_front {
 	/* Checks the filled conf as a whole and derives what it likes inside it. HF_OK, or an error was said. May be NULL. */
 	enum hf_err (*check)(void *conf, const struct hf_says *says);
 	void (*step)(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
+	/* A datagram of a source that says more than it may: is it in the way of what we have signed ourselves? Nothing is done. NULL: none ever is. */
+	bool (*vouches)(struct hf_ctx *ctx, const struct hf_event *ev);
 	/* Writes one probe / reads what came back for it (streams: all octets so far). probe_read: HF_PROBE_BUSY may set *busy_ms. */
 	bool (*probe_write)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_writer *w);
 	enum hf_probe_result (*probe_read)(const struct hf_ctx *ctx, const struct hf_probe *p, struct hf_bytes got, uint32_t *busy_ms);

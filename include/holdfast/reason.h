@@ -33,6 +33,8 @@
 	X(WEB_BROKEN,   "web-broken",      "no frame that a WebSocket's client may send") \
 	X(PROXY_HEADER, "proxy-header",    "no PROXY header where one must be, or a broken one") \
 	X(CALL_RATE,    "max-cps",         "as many new sessions were opened as may be in a second") \
+	X(DENIED,       "denied",          "its source may not speak here, by allow and deny") \
+	X(SOURCE_RATE,  "source-rate",     "as many datagrams of this source came as may in a second") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \

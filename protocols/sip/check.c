@@ -149,6 +149,11 @@ void sip_look(struct sip_step *s)
 
 bool sip_check(struct sip_step *s)
 {
+	if (sip_is_scanner(s)) {
+		s->closes = s->stream;
+		sip_drop(s, SIP_R_SCANNER);
+		return false;
+	}
 	if (refused_as_malformed(s))
 		return false;
 	if (is_own_ack(s)) {

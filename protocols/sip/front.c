@@ -362,6 +362,7 @@ const struct hf_front hf_sip_front = {
 	.n_names = sizeof names / sizeof *names,
 	.check = sip_options_check,
 	.step = step,
+	.vouches = sip_vouches,
 	.probe_write = sip_probe_write,
 	.probe_read = sip_probe_read,
 	.key_read = sip_key_read,

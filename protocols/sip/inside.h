@@ -31,6 +31,7 @@
 	X(FOREIGN_VIA,    "foreign-via",      "a response whose top Via is not ours, or whose tag does not hold") \
 	X(LAST_VIA,       "last-via",         "a response with no Via below ours") \
 	X(ODD_VIA,        "odd-via",          "a response whose next Via names a group or broadcast address") \
+	X(SCANNER,        "scanner",          "a request of a program that deny-user-agent names, dropped") \
 	X(BAD_COOKIE,     "bad-cookie",       "a cookie or flow token whose tag does not hold; it was not believed") \
 	X(FAILOVER,       "failover",         "a held request that went to another server") \
 	X(TRY_TIMEOUT,    "try-timeout",      "a server that did not answer a held request in time") \
@@ -87,6 +88,7 @@ struct sip_conf {
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options, sips;
 	struct hf_bytes own_names;             /* host names, blanks between */
+	struct sip_words deny_agents;          /* beginnings of User-Agent */
 	struct sip_words priority;             /* users, and URIs with a colon, that limits pass over */
 	struct sip_codes probe_codes;
 	struct hf_bytes probe_method, probe_from; /* from: a user, or a URI with a colon */
@@ -96,7 +98,7 @@ struct sip_conf {
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 23 };
+enum { SIP_N_OPTIONS = 24 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
@@ -238,6 +240,10 @@ void sip_refer_learn(struct sip_step *s);
 
 /* A new call to one of `priority-uri`. */
 bool sip_is_urgent(const struct sip_step *s);
+/* A request of a program that is not served. */
+bool sip_is_scanner(const struct sip_step *s);
+/* Is the datagram in the way of a session that we have signed? */
+bool sip_vouches(struct hf_ctx *ctx, const struct hf_event *ev);
 
 /* ---- life.c ---- */
 

@@ -102,7 +102,7 @@ struct sip_msg {
 	bool has_path_support, has_outbound; /* Supported lists path, outbound */
 	struct hf_bytes proxy_require; /* values joined by ','; n == 0: none */
 	struct hf_bytes replaces, join, target_dialog; /* unfolded values; p == NULL absent */
-	struct hf_bytes event, subscription_state;
+	struct hf_bytes event, subscription_state, user_agent;
 	bool has_expires;
 	uint32_t expires;           /* header, seconds; too large values are 2^32-1 */
 	bool has_session_expires;

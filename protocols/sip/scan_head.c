@@ -194,6 +194,7 @@ static void text(struct sip_scan *s, const struct sip_raw_line *l)
 		[SIP_H_JOIN] = offsetof(struct sip_msg, join),
 		[SIP_H_TARGET_DIALOG] = offsetof(struct sip_msg, target_dialog),
 		[SIP_H_EVENT] = offsetof(struct sip_msg, event),
+		[SIP_H_USER_AGENT] = offsetof(struct sip_msg, user_agent),
 		[SIP_H_SUBSCRIPTION_STATE] = offsetof(struct sip_msg, subscription_state),
 	};
 	struct hf_bytes *value = (struct hf_bytes *)((char *)s->msg + at[l->id]);
@@ -205,7 +206,7 @@ sip_reader *const sip_readers[SIP_HEADERS] = {
 	[SIP_H_VIA] = sip_via_line, [SIP_H_FROM] = from, [SIP_H_TO] = to, [SIP_H_CALL_ID] = call_id, [SIP_H_CSEQ] = cseq,
 	[SIP_H_MAX_FORWARDS] = max_forwards, [SIP_H_CONTENT_LENGTH] = content_length, [SIP_H_ROUTE] = sip_route_line, [SIP_H_EXPIRES] = expires,
 	[SIP_H_SUPPORTED] = supported, [SIP_H_PROXY_REQUIRE] = proxy_require, [SIP_H_REPLACES] = text, [SIP_H_JOIN] = text,
-	[SIP_H_TARGET_DIALOG] = text, [SIP_H_EVENT] = text, [SIP_H_SUBSCRIPTION_STATE] = text, [SIP_H_SESSION_EXPIRES] = session_expires,
+	[SIP_H_TARGET_DIALOG] = text, [SIP_H_EVENT] = text, [SIP_H_USER_AGENT] = text, [SIP_H_SUBSCRIPTION_STATE] = text, [SIP_H_SESSION_EXPIRES] = session_expires,
 };
 
 /* Replaces and the like are refused as well, for none of the two may be followed (RFC 3891 3). */

@@ -20,6 +20,7 @@
 	X('r', "replaces", REPLACES) \
 	X('j', "join", JOIN) \
 	X('t', "target-dialog", TARGET_DIALOG) \
+	X('u', "user-agent", USER_AGENT) \
 	X('e', "event", EVENT)            X('o', "o", EVENT) \
 	X('s', "session-expires", SESSION_EXPIRES) X('x', "x", SESSION_EXPIRES)
 

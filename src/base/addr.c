@@ -15,11 +15,14 @@ bool hf_addr_eq(const struct hf_addr *a, const struct hf_addr *b)
 
 bool hf_addr_in(const struct hf_addr *a, const struct hf_addr *net, unsigned bits)
 {
-	unsigned whole = bits / 8, rest = bits % 8;
+	uint64_t first;
 
-	if (!a->family || a->family != net->family || bits > hf_addr_ip_len(a) * 8 || memcmp(a->ip, net->ip, whole) != 0)
+	if (!a->family || a->family != net->family || bits > hf_addr_ip_len(a) * 8)
 		return false;
-	return rest == 0 || (a->ip[whole] ^ net->ip[whole]) >> (8 - rest) == 0;
+	first = hf_get64(a->ip) ^ hf_get64(net->ip);
+	if (bits <= 64)
+		return !bits || first >> (64 - bits) == 0;
+	return first == 0 && (hf_get64(a->ip + 8) ^ hf_get64(net->ip + 8)) >> (128 - bits) == 0;
 }
 
 bool hf_addr_is_any(const struct hf_addr *a)

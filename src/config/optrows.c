@@ -283,6 +283,13 @@ static const struct hf_option service[] = {
 		.help = "Of these, connections that have not yet said what they want: only slow or idle ones add up; off: no limit."},
 	{"answer-rate", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = 1000000, .unit = "a second", .dflt = "1000", .off_ok = true, AT(hf_conf_service, answer_rate),
 		.help = "The gateway's own answers to datagrams of one source address: a forged source is not flooded through us; off: no limit."},
+	{"allow", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, allow), .read = read_nets,
+		.help = "Clients that may speak to this service, by datagrams or new connections; without it all may. Servers always may."},
+	{"deny", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, deny), .read = read_nets,
+		.help = "Clients that may not, whatever allow says: what they send is dropped without an answer, and counted."},
+	{"max-rate-source", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "datagrams a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_rate_source),
+		.help = "Datagrams of one source address (IPv6: of a /64) a second, in bursts of as many; more are dropped before anything of them is read, but for what "
+			"servers send and what belongs to sessions by our own signature. An office or a trunk is one source. off: no limit."},
 	{"max-cps", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "sessions a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_cps),
 		.help = "New sessions (calls, desktops) that this service opens a second, in bursts of as many; beyond it they are refused, and all that belongs to "
 			"sessions goes on. off: no limit."},

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "guard.h"
 #include "proxy.h"
 #include "sock.h"
 #include "sources.h"
@@ -53,6 +54,9 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason)
 		*reason = HF_R_NO_MEMORY;
 		return HF_ENOMEM;
 	}
+	*reason = HF_R_DENIED;
+	if (!guard_admits(s, snap_listener(s, f->listener, NULL), &f->source))
+		return HF_EINVAL;
 	*reason = HF_R_SOURCE_LIMIT;
 	return enter(f, s->conf) ? HF_OK : HF_EFULL;
 }
@@ -60,9 +64,12 @@ enum hf_err accept_proxy(struct flow *f, unsigned *reason)
 /* HF_R_NONE, or why it cannot be. */
 static unsigned begin(struct listening *l, const struct snap_service *s, int fd, const struct hf_addr *source)
 {
-	bool framed = s->rt->front->framed;
-	struct flow *f = flow_new(l->w, framed);
+	bool framed = s->rt->front->framed, proxied = snap_in(&s->conf->proxy_from, source);
+	struct flow *f;
 
+	if (!proxied && !guard_admits(s, &s->infos[l->at], source))
+		return HF_R_DENIED;
+	f = flow_new(l->w, framed);
 	if (!f)
 		return HF_R_NO_MEMORY;
 	f->rt = s->rt;
@@ -70,7 +77,7 @@ static unsigned begin(struct listening *l, const struct snap_service *s, int fd,
 	f->service = s->rt->id;
 	f->listener = s->infos[l->at].hash;
 	f->source = *source;
-	f->proxied = snap_in(&s->conf->proxy_from, source);
+	f->proxied = proxied;
 	if (!f->proxied && !enter(f, s->conf)) {
 		flow_free(f);
 		return HF_R_SOURCE_LIMIT;

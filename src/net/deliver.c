@@ -1,6 +1,7 @@
 /* A parcel's way: an event goes into the front's step, its acts are run, the engine is asked, until nothing is asked any more.
  * This is the only place where net and front meet; the engine is ask.c's. It knows no protocol. */
 #include "flow.h"
+#include "guard.h"
 #include "tale.h"
 #include "watch.h"
 
@@ -200,5 +201,6 @@ void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned a
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = bytes, .listener = &s->infos[at], .source = *source, .local = *local,
 		.transport = HF_UDP};
 	deliver_speaker(s, &s->infos[at], &p.ev);
-	deliver_run(&p);
+	if (guard_takes(&p))
+		deliver_run(&p);
 }

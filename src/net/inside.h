@@ -30,6 +30,7 @@ struct service_rt {
 	const struct hf_front *front;
 	struct counts *counts; /* one a worker */
 	struct hf_rate opened; /* new sessions that count */
+	struct said *said;     /* guard.c */
 };
 
 struct member_rt { /* control thread, but for what workers tell */

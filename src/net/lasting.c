@@ -5,6 +5,7 @@
 
 #include "holdfast/hash.h"
 #include "holdfast/log.h"
+#include "guard.h"
 #include "keeping.h"
 
 struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_service *c, struct hf_writer *why)
@@ -30,6 +31,13 @@ struct service_rt *lasting_service(struct hf_net *net, const struct hf_conf_serv
 		return NULL;
 	}
 	memset(rt->counts, 0, net->n_workers * sizeof *rt->counts);
+	rt->said = said_new();
+	if (!rt->said) {
+		free(rt->counts);
+		free(rt);
+		hf_w_str(why, "no memory");
+		return NULL;
+	}
 	memcpy(rt->name, c->name, sizeof rt->name);
 	rt->front = c->front;
 	rt->id = (uint16_t)(net->n_services + 1);

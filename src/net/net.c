@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "inside.h"
+#include "guard.h"
 #include "probe.h"
 #include "peers.h"
 #include "sources.h"
@@ -51,6 +52,7 @@ static void free_all(struct hf_net *net)
 	if (hf_disk_stop(net->disk)) /* else its thread still looks at them */
 		lasting_free_pools(net);
 	for (unsigned i = 0; i < net->n_services; i++) {
+		said_free(net->services[i]->said);
 		free(net->services[i]->counts);
 		free(net->services[i]);
 	}

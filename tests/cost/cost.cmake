@@ -3,6 +3,7 @@
 set(hf_costs
   "sip 18000 hf_sip hf_base"
   "watch 1200 hf_net hf_fronts_all hf_net hf_config hf_fronts_all hf_base"
+  "guard 3000 hf_net hf_base"
 )
 
 if(HF_SANITIZE OR HF_FUZZ OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -13,7 +14,7 @@ foreach(row ${hf_costs})
   separate_arguments(words UNIX_COMMAND "${row}")
   list(POP_FRONT words name most)
   add_executable(cost_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
-  target_include_directories(cost_${name} PRIVATE ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/${name})
+  target_include_directories(cost_${name} PRIVATE ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/${name} ${CMAKE_SOURCE_DIR}/src/net)
   target_link_libraries(cost_${name} PRIVATE ${words})
   add_test(NAME cost/${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/count.py $<TARGET_FILE:cost_${name}> ${most})
   set_tests_properties(cost/${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)

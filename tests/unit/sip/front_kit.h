@@ -117,6 +117,7 @@ static inline void kit_init(struct kit *k)
 	kit_custom(k, "probe-codes", "200-407 409-499");
 	kit_custom(k, "probe-method", "OPTIONS");
 	kit_custom(k, "probe-from", "holdfast");
+	kit_custom(k, "deny-user-agent", "friendly-scanner sipvicious sipcli");
 	kit_custom(k, "priority-uri", "urn:service:sos 112 911");
 	assert_int_equal(hf_sip_front.check(&k->conf, &says), HF_OK);
 	k->ctx = (struct hf_ctx){.site = &k->site, .conf = &k->conf, .pool = HF_LIT("pbx"), .listeners = k->listeners, .own = k->own, .arena = &k->arena};

@@ -1,4 +1,4 @@
-/* Whom limits pass over. */
+/* Whom limits pass over, and whom nobody wants. */
 #include "front_kit.h"
 
 static struct kit k;
@@ -65,10 +65,65 @@ static void refused(void **state)
 	assert_int_equal(k.reason, HF_R_CALL_RATE);
 }
 
+/* Dropped without an answer, whatever else is wrong with it; a server's is not, nor who only mentions it. Fails without sip_is_scanner in sip_check. */
+static void scanners(void **state)
+{
+	static const struct { const char *agent; bool dropped; } rows[] = {
+		{"friendly-scanner", true}, {"Friendly-Scanner/1.8", true}, {"sipcli/v1.8", true}, {"SIPVicious", true}, {"  sipcli", true}, {"friendly-phone", false},
+		{"not sipcli", false}, {"sipcl", false}, {"", false}};
+	char line[200];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		snprintf(line, sizeof line, "USER-AGENT: %s" CRLF, rows[i].agent);
+		kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "OPTIONS", .extra = line}));
+		assert_int_equal(k.n_asked, !rows[i].dropped);
+		assert_int_equal(k.n_sent, !rows[i].dropped);
+		if (rows[i].dropped)
+			assert_int_equal(k.reason, SIP_R_SCANNER);
+	}
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .cseq = "x", .extra = "User-Agent: sipcli" CRLF}));
+	assert_int_equal(k.n_sent, 0);
+	assert_int_equal(k.reason, SIP_R_SCANNER);
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .extra = "User-Agent:" CRLF " sipcli" CRLF}));
+	assert_int_equal(k.reason, SIP_R_SCANNER);
+	kit_custom(&k, "deny-user-agent", "off");
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .extra = "User-Agent: sipcli" CRLF}));
+	assert_int_equal(k.n_sent, 1);
+}
+
+static bool vouched(const char *text)
+{
+	struct hf_event ev = {.kind = HF_EV_BYTES, .bytes = hf_bytes_str(text), .listener = k.at, .source = kit_addr(PHONE), .local = k.at->addr};
+
+	hf_arena_reset(&k.arena);
+	k.ctx.parcel = NULL;
+	return hf_sip_front.vouches(&k.ctx, &ev);
+}
+
+/* What we signed is vouched for: a request with the cookie of its own dialog, a response with our Via; not a copy of either in another's. */
+static void signed_by_us(void **state)
+{
+	char route[200], answer[4096];
+
+	(void)state;
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE"}));
+	assert_false(vouched(kit_request((struct kit_request){.method = "INVITE"})));
+	kit_route(&k, route, sizeof route);
+	snprintf(answer, sizeof answer, "%s", kit_answer(&k, "200 OK", "b1", NULL));
+	assert_true(vouched(answer));
+	assert_true(vouched(kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .cseq = "2", .extra = route})));
+	assert_false(vouched(kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .cseq = "2", .call_id = "c2", .extra = route})));
+	assert_false(vouched(kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .extra = "Subject: hfd-;hf=" CRLF})));
+	*(strstr(answer, ";hf=") + 9) ^= 1;
+	assert_false(vouched(answer));
+	assert_false(vouched("") || vouched(CRLF) || vouched("SIP/2.0 200 OK" CRLF ";hf=") || vouched("hfd-"));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(urgent), T(who_else), T(refused)};
+	const struct CMUnitTest tests[] = {T(urgent), T(who_else), T(refused), T(scanners), T(signed_by_us)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,62 @@
+/* The guard: who may speak to a service (allow, deny), and how often (max-rate-source); see guard.h. It looks at addresses alone, so that what it
+ * stops costs next to nothing; only of a source that says too much is the front asked whether a message is in the way of what it has signed.
+ * How much a source says is kept in a sketch: each counts in a place of two rows, chosen by a keyed hash, and is over its rate when it is in both.
+ * So memory is bounded whoever comes, and who shares a place with a flood has another one. Knows no protocol. Called by deliver.c and accept.c. */
+#include "guard.h"
+
+#include <stdlib.h>
+
+#include "holdfast/hash.h"
+
+enum { ROWS = 2, PLACES = 4096 /* two of a hundred floods' neighbours meet in both rows once in ten million */ };
+
+struct said {
+	struct hf_rate of[ROWS][PLACES];
+};
+
+struct said *said_new(void) { return calloc(1, sizeof(struct said)); }
+void said_free(struct said *s) { free(s); }
+
+/* An IPv6 source is its /64, as in sources.c. */
+static uint64_t hash_of(const uint8_t key[16], const struct hf_addr *a) { return hf_sip13(key, hf_bytes_of(a->ip, a->family == 6 ? 8 : 4)); }
+
+static bool says_too_much(struct said *s, uint64_t h, uint32_t per_s, uint64_t now_ms)
+{
+	bool room = false;
+
+	for (unsigned row = 0; row < ROWS; row++)
+		room |= hf_rate_take(&s->of[row][h >> 32 * row & (PLACES - 1)], per_s, now_ms); /* both count it */
+	return !room;
+}
+
+static bool listed(const struct snap_service *s, const struct hf_addr *source)
+{
+	return !snap_in(&s->conf->deny, source) && (!s->conf->allow.n || snap_in(&s->conf->allow, source));
+}
+
+bool guard_admits(const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source)
+{
+	return listed(s, source) || (l && l->inside) || snap_in(&s->conf->servers_from, source) || snap_has_ip(s->pool, source);
+}
+
+bool guard_takes(struct parcel *p)
+{
+	const struct hf_conf_service *c = p->service->conf;
+	const struct hf_front *front = p->rt->front;
+
+	if (p->ev.from_servers)
+		return true;
+	if (!guard_admits(p->service, p->ev.listener, &p->ev.source)) {
+		parcel_count(p, HF_R_DENIED);
+		return false;
+	}
+	if (!c->max_rate_source || !p->rt->said ||
+	    !says_too_much(p->rt->said, hash_of(p->w->net->site.hash_key, &p->ev.source), (uint32_t)c->max_rate_source, p->ctx.now_ms))
+		return true;
+	if (front->vouches && front->vouches(&p->ctx, &p->ev)) {
+		hf_arena_reset(p->ctx.arena);
+		return true;
+	}
+	parcel_count(p, HF_R_SOURCE_RATE);
+	return false;
+}

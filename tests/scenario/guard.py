@@ -1,0 +1,100 @@
+"""The guard of both protocols: whom allow and deny keep out hears nothing and costs no session, a source that floods is cut off before anything is read
+while its own calls and all others go on, scanners are not answered. Lists and rates change with a reload. Without the guard each of them is served."""
+import socket, sys, time
+
+from _ends import hop, request
+from scenario import PEERS, check, equal, until
+
+sys.path.insert(0, PEERS)
+from sip_text import Message
+
+
+def speak(g, at, text=None, agent=None, seconds=0.4, n=1):
+    """-> the status that a datagram from `at` is answered with, or 0"""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as c:
+        c.bind((at, 0))
+        c.settimeout(seconds)
+        me = "%s:%d" % c.getsockname()
+        data = text or request(me, time.monotonic_ns(), "OPTIONS", mark=f"g{n}")
+        c.sendto(data.replace(b"Contact:", b"User-Agent: " + agent + b"\r\nContact:") if agent else data, hop(g.at()))
+        try:
+            return Message(c.recv(65535)).code
+        except socket.timeout:
+            return 0
+
+
+def connects(at, to):
+    """does a connection from `at` stay open?"""
+    with socket.socket() as c:
+        c.bind((at, 0))
+        c.settimeout(5)
+        c.connect(hop(to))
+        c.settimeout(0.5)
+        try:
+            return c.recv(1) != b""
+        except ConnectionResetError:
+            return False
+        except socket.timeout:
+            return True
+
+
+def lists(s, g, ini):
+    g.reload(ini("allow = 127.0.0.0/29\ndeny = 127.0.0.3 127.0.0.16/28", "deny = 127.0.0.3"))
+    equal([speak(g, f"127.0.0.{i}") for i in (2, 3, 7, 8, 20)], [200, 0, 200, 0, 0], "who is answered over UDP")
+    equal([connects(f"127.0.0.{i}", g.at("calls", "tcp")) for i in (2, 3, 8)], [True, False, False], "who may connect")
+    equal([connects(f"127.0.0.{i}", g.at("desktops")) for i in (2, 3, 8)], [True, False, True], "who may connect to desktops")
+    equal((g.drops()["denied"], g.drops("desktops")["denied"]), (5, 1), "what was kept out")
+    g.reload(ini(""))
+    equal(speak(g, "127.0.0.3"), 200, "who was denied before the reload")
+
+
+def rates(s, g, ini):
+    phones = s.phones_at(g.at(), "inside", "--at", "127.0.0.2")
+    others = s.phones_at(g.at(), "others", "--at", "127.0.0.4")
+    s.all_home(phones.ask("call 40 window=10"), "calls")
+    g.reload(ini("max-rate-source = 50"))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as c:
+        c.bind(("127.0.0.2", 0))
+        c.setblocking(False)
+        me = "%s:%d" % c.getsockname()
+        begin, heard, n = time.monotonic(), 0, 0
+        phones.tell("ask all")
+        while time.monotonic() < begin + 2:
+            for _ in range(20):
+                n += 1
+                c.sendto(request(me, n, "OPTIONS", mark="flood"), hop(g.at()))
+            time.sleep(0.01)
+            try:
+                while True:
+                    heard += Message(c.recv(65535)).code == 200
+            except BlockingIOError:
+                pass
+        took = time.monotonic() - begin
+        s.all_home(phones.answer(), "requests in calls of a source that floods: our cookie lets them through")
+        check(20 <= heard <= 50 * (took + 1) + 5, f"{heard} of {n} requests were answered in {took:.1f} s, at 50 a second")
+        s.all_home(others.ask("call 20 window=5"), "calls of others")
+    check(g.drops()["source-rate"] >= n - heard - 200, "what was cut off is counted:", g.drops())
+    time.sleep(1.1)
+    s.all_home(phones.ask("bye all"), "hanging up")
+    s.all_home(others.ask("bye all"), "hanging up")
+    g.reload(ini(""))
+
+
+def scanners(s, g, ini):
+    equal([speak(g, "127.0.0.2", agent=x) for x in (b"friendly-scanner", b"sipcli/v1.8", b"Asterisk PBX")], [0, 0, 200], "answers to scanners and to others")
+    equal(g.drops()["scanner"], 2, "scanners")
+    g.reload(ini("deny-user-agent = asterisk"))
+    equal([speak(g, "127.0.0.2", agent=x) for x in (b"friendly-scanner", b"Asterisk PBX")], [200, 0], "with a list of the operator's")
+
+
+def run(s):
+    a, x = s.sip_server("pbx1"), s.rdp_host("ts1")
+
+    def ini(calls, desktops=""):
+        sip = s.ini_sip([a], "probe = none", service=calls, listen="udp://127.0.0.1:0 tcp://127.0.0.1:0")
+        return s.ini_gateway() + sip + s.ini_rdp([x], "probe = none", service=desktops)
+    g = s.gateway(ini(""))
+    for case in (lists, rates, scanners):
+        case(s, g, ini)
+    until("no session is left", lambda: sum(v["sessions"] for v in g.ctl("servers")["servers"]) == 0)
+    g.stop()
