@@ -1,8 +1,9 @@
 """Two baresip phones register at kamailio through the gateway and call each other: both legs of the call run through it, and it holds while a second
 server joins the pool. (kamailio opens the second leg itself: what a member sends goes where its request says.)"""
-import json, os, re, socket, time
+import glob, json, os, re, socket, time
 
-from scenario import check, equal, free_port, need, until
+from _certs import Authority
+from scenario import Skip, check, equal, free_port, need, until
 
 TIMEOUT = 90
 DOMAIN = "lab.example"
@@ -29,6 +30,7 @@ loadmodule "path.so"
 modparam("usrloc", "db_mode", 0)
 modparam("registrar", "use_path", 1)
 modparam("registrar", "path_mode", 0)
+{tls}
 request_route {
     xlog("L_NOTICE", "SEEN $rm $ci from $si:$sp\\n");
     if (is_method("OPTIONS") && $rU == $null) { sl_send_reply("200", "OK"); exit; }
@@ -45,15 +47,25 @@ request_route {
     t_relay();
 }
 """
+# it shows a certificate, and wants one that it can believe of whoever comes
+TLS = """enable_tls=yes
+loadmodule "tls.so"
+modparam("tls", "certificate", "{cert}")
+modparam("tls", "private_key", "{key}")
+modparam("tls", "ca_list", "{ca}")
+modparam("tls", "verify_certificate", 1)
+modparam("tls", "require_certificate", 1)
+modparam("tls", "tls_method", "TLSv1.2+")
+"""
 
 
-def phone(s, name, user, ip, gateway, control, transport, renews=60):
+def phone(s, name, user, ip, gateway, control, transport, renews=60, config=""):
     d = s.path(name)
     os.makedirs(d)
     with open(f"{d}/config", "w") as f:
         f.write(f"sip_listen {ip}:0\nnet_interface {ip}\naudio_source ausine,440\nausrc_srate 48000\nausrc_channels 2\nrtp_ports 20000-29999\n"
                 "module_path /usr/lib/baresip/modules\nmodule g711.so\nmodule ausine.so\nmodule aufile.so\nmodule uuid.so\nmodule_app account.so\nmodule_app menu.so\n"
-                f"module_app debug_cmd.so\nmodule_app ctrl_tcp.so\nctrl_tcp_listen 127.0.0.1:{control}\n")
+                f"module_app debug_cmd.so\nmodule_app ctrl_tcp.so\nctrl_tcp_listen 127.0.0.1:{control}\n{config}")
     with open(f"{d}/accounts", "w") as f:
         f.write(f"<sip:{user}@{DOMAIN};transport={transport}>;auth_pass=none;outbound=\"sip:{gateway};transport={transport}\";regint={renews};answermode=auto;ptime=20;audio_codecs=PCMU\n")
     with open(f"{d}/contacts", "w") as f:
@@ -81,21 +93,36 @@ def run(s):
     play(s, "udp")
 
 
+def with_tls(s):
+    """kamailio's part, our service's and pool's, the phones': all have their certificates of one authority, and show them where they are asked"""
+    if not glob.glob("/usr/lib/*/kamailio/modules/tls.so"):
+        raise Skip("kamailio-tls-modules is not installed")
+    ca = Authority(s)
+    kam, gw, ours, phones = (ca.make(name, san) for name, san in (("kam", "DNS:kam.lab.example"), ("gw", "DNS:gw.lab.example,IP:127.0.0.1"), ("ours", "DNS:gw.lab.example"), ("phones", "DNS:phones.lab.example")))
+    both = s.path("phones.both")
+    with open(both, "w") as f:
+        f.write("".join(open(x).read() for x in (phones.cert, phones.key)))
+    return (TLS.format(cert=kam.cert, key=kam.key, ca=ca.cert), f"tls-certificate = {gw.line()}\n",
+            f"tls-ca = {ca.cert}\ntls-name = kam.lab.example\ntls-certificate = {ours.line()}\n", f"sip_cafile {ca.cert}\nsip_certificate {both}\n")
+
+
 def play(s, transport):
     """phones and kamailio speak this transport to the gateway"""
     need("kamailio", "baresip")
+    tls, service, pool, config = with_tls(s) if transport == "tls" else ("", "", "", "")
     port = free_port(kind=socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM)
     with open(s.path("kamailio.cfg"), "w") as f:
-        f.write(KAMAILIO.replace("{disable_tcp}", "yes" if transport == "udp" else "no"))
+        f.write(KAMAILIO.replace("{disable_tcp}", "yes" if transport == "udp" else "no").replace("{tls}", tls))
     other = s.sip_server("pbx2")
     head = s.ini_gateway()
-    ini = lambda *more: head + s.ini_sip([f"kam {transport}://127.0.0.1:{port}", *more], listen=f"udp://127.0.0.1:0 {transport}://127.0.0.1:0" if transport != "udp" else "udp://127.0.0.1:0", pool="probe = options\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-rise = 1")
+    ini = lambda *more: head + s.ini_sip([f"kam {transport}://127.0.0.1:{port}", *more], listen=f"udp://127.0.0.1:0 {transport}://127.0.0.1:0" if transport != "udp" else "udp://127.0.0.1:0",
+                                          service=service, pool=f"{pool}probe = options\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-rise = 1")
     kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"{transport}:127.0.0.1:{port}"])
     g = s.gateway(ini())
     until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]), 10)
     ports = [free_port(), free_port()]
-    at, net = g.at("calls", transport), "127.0.6" if transport == "udp" else "127.0.7"
-    a, b = (phone(s, user, user, f"{net}.{n}", at, ports[n - 1], transport) for n, user in ((1, "alice"), (2, "bob")))
+    at, net = g.at("calls", transport), {"udp": "127.0.6", "tcp": "127.0.7", "tls": "127.0.8"}[transport]
+    a, b = (phone(s, user, user, f"{net}.{n}", at, ports[n - 1], transport, config=config) for n, user in ((1, "alice"), (2, "bob")))
     until("both phones are registered", lambda: all("200 OK" in p.text() for p in (a, b)), 10)
     sources = set(re.findall(r"SEEN REGISTER \S+ from (\S+)", kam.text()))
     check(sources and all(x.startswith("127.0.0.1:") for x in sources) and (transport != "udp" or len(sources) == 1), "kamailio sees the gateway alone:", sorted(sources))
