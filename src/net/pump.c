@@ -59,7 +59,8 @@ static bool copy(struct flow *f, enum hf_side from, size_t *moved, unsigned *rea
 	s->more = n == COPY || (n && s->last);
 	s->octets += *moved = (size_t)n;
 	*reason = error_of(!from);
-	tune(f);
+	if (n)
+		tune(f);
 	return n == 0 || side_put(&f->side[!from], f->w->scratch, (size_t)n) == HF_OK;
 }
 
