@@ -4,64 +4,30 @@
  * Only the socket waits: timers, letters and connections of the worker go on. */
 #include "inside.h"
 
-#include <sys/timerfd.h>
-#include <unistd.h>
-
 #define WINDOW_MS 8 /* over which arrivals are counted: some pauses, so that one burst of a quiet peer begins nothing */
-#define BEGIN 4     /* datagrams a pause from which on it pays; at two, the timer costs what the wakes did */
+#define BEGIN 4     /* datagrams a pause from which on it pays; at two, the pauses' wakes cost what the others did */
 #define END 3       /* and at fewer it ends */
 
-/* A descriptor of its own for the pauses: the loop's timers go by a clock of four milliseconds. */
-static void again(void *arg, unsigned what)
-{
-	struct listening *l = arg;
-	uint64_t ticks;
-
-	if (read(l->gather.fd, &ticks, sizeof ticks) == (ssize_t)sizeof ticks)
-		udp_readable(l, what);
-}
-
-static bool tick_every(struct gather *g, uint64_t ms)
-{
-	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
-	struct itimerspec each = {t, t};
-
-	return timerfd_settime(g->fd, 0, &each, NULL) == 0;
-}
+static void again(void *arg) { udp_readable(arg, HF_READ); }
 
 static bool pays(const struct gather *g, uint64_t ms, uint64_t pause_ms)
 {
 	return pause_ms && (uint64_t)g->seen * pause_ms >= (g->pause_ms ? END : BEGIN) * ms;
 }
 
-static bool ready(struct listening *l)
-{
-	struct gather *g = &l->gather;
-
-	if (g->watch.of)
-		return true;
-	g->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (g->fd < 0)
-		return false;
-	watch_init(&g->watch, l->w->poller, g->fd, again, l);
-	if (!watch_set(&g->watch, HF_READ))
-		watch_close(&g->watch);
-	return g->watch.of != NULL;
-}
-
 static void set_pause(struct listening *l, uint64_t ms)
 {
 	struct gather *g = &l->gather;
 
-	if (ms != g->pause_ms && ready(l))
-		g->pause_ms = tick_every(g, ms) ? ms : 0;
+	if (g->timer.of || timer_init(&g->timer, poller_timers(l->w->poller), again, l))
+		g->pause_ms = ms;
 }
 
 /* What cannot be watched again goes on being read once a pause: nobody else would ever read it. */
 static void leave(struct listening *l)
 {
 	if (watch_set(&l->watch, HF_READ))
-		set_pause(l, 0);
+		l->gather.pause_ms = 0;
 }
 
 void gather_turn(struct listening *l, unsigned got, bool more)
@@ -79,9 +45,10 @@ void gather_turn(struct listening *l, unsigned got, bool more)
 		g->seen = 0;
 	}
 	watch_set(&l->watch, g->pause_ms && !more ? 0 : HF_READ);
+	if (g->pause_ms)
+		timer_at(&g->timer, l->w->now_ms + g->pause_ms);
+	else if (g->timer.of)
+		timer_stop(&g->timer);
 }
 
-void gather_free(struct listening *l)
-{
-	watch_close(&l->gather.watch);
-}
+void gather_free(struct listening *l) { timer_fini(&l->gather.timer); }

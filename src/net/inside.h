@@ -212,8 +212,7 @@ struct listening { /* a listener that this worker watches */
 	struct gather {         /* datagrams: reading once a pause (gather.c) */
 		uint64_t since_ms, pause_ms; /* pause_ms 0: at each arrival */
 		unsigned seen;
-		int fd;
-		struct watch watch;
+		struct timer timer;
 	} gather;
 	unsigned burst, calm;   /* streams: connections taken a turn; turns until it may be more (accept.c) */
 };

@@ -66,13 +66,14 @@ static void begins_and_ends(void **state)
 	assert_false(turns(16, 2));
 }
 
-/* While it is gathered only the pause wakes, but for a socket that was not read empty: the rest has waited already. Fails when the watch stays, or
+/* While it is gathered only the pause wakes, but for a socket that was not read empty: the rest has waited already. Fails when no timer is set, the watch stays, or
  * when what is left waits for the pause. */
 static void only_pauses_wake(void **state)
 {
 	(void)state;
 	assert_int_equal(l.watch.what, HF_READ);
 	assert_true(turns(16, 5));
+	assert_true(l.gather.timer.place && l.gather.timer.due_ms == w.now_ms + 1);
 	assert_int_equal(l.watch.what, 0);
 	gather_turn(&l, 256, true);
 	assert_int_equal(l.watch.what, HF_READ);
