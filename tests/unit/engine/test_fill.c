@@ -57,7 +57,8 @@ static double peak_of(const char *before, int width, const char *after)
 }
 
 /* Property 1: ten servers, named as people name them, have a peak of at most 1.05 of the mean, and over a thousand sets of names it is at most 1.02
- * on average. A draw has no hard limit: shares spread by 1.17 %, so 1.05 is 4.3 sigma; of these thousand one has more, 1.056, of 20,000 three. */
+ * on average. A draw has no hard limit: shares spread by 1.17 %, so 1.05 is 4.3 sigma: of
+ * 20,000 sets three have more, the worst 1.056. */
 static void peak(void **state)
 {
 	static const struct { const char *before, *after; int width; } forms[] = {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { T0 = 1000000, MILLION = 1000000 };
+enum { T0 = 1000000, MILLION = 1000000, SERVERS = 10 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define OWN_HEAP 0
@@ -57,12 +57,23 @@ static size_t process(void)
 
 static size_t held(const struct land *l) { return OWN_HEAP ? process() - l->before : mapped(l); }
 
+static void pool(struct land *l, unsigned n)
+{
+	static char name[SERVERS + 1][8];
+	struct hf_member_conf m[SERVERS + 1];
+	uint16_t ids[SERVERS + 1];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name[i], sizeof name[i], "s%u", i + 1);
+		m[i] = (struct hf_member_conf){.name = hf_bytes_str(name[i]), .weight = 100};
+	}
+	assert_int_equal(hf_engine_apply(l->e, m, n, ids, T0), HF_OK);
+}
+
 static struct land settle(enum hf_mode mode, uint32_t max_entries)
 {
 	struct hf_engine_conf c = {.mode = mode, .slot_bits = 16, .load_factor_milli = 1500, .max_entries = max_entries};
-	struct hf_member_conf m[3] = {{.name = HF_LIT("a"), .weight = 100}, {.name = HF_LIT("b"), .weight = 100}, {.name = HF_LIT("c"), .weight = 100}};
 	struct land l = {.need = hf_engine_need(&c)};
-	uint16_t ids[3];
 
 	l.mem = mmap(NULL, l.need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_true(l.mem != MAP_FAILED);
@@ -71,7 +82,7 @@ static struct land settle(enum hf_mode mode, uint32_t max_entries)
 	l.before = process();
 	l.e = hf_engine_new(&c, l.mem, T0);
 	assert_non_null(l.e);
-	assert_int_equal(hf_engine_apply(l.e, m, 3, ids, T0), HF_OK);
+	pool(&l, SERVERS);
 	return l;
 }
 
@@ -131,16 +142,62 @@ static void records(void **state)
 	leave(&l);
 }
 
-/* All of a million: 14 octets each and the slots. */
+/* Of three sessions one is opened by a server, the others by clients. */
+static void begin(struct land *l, uint64_t from, uint64_t to, uint64_t now)
+{
+	for (uint64_t k = from; k < to; k++) {
+		struct hf_question q = {.key = {.fp = farm_fp(k)}, .life = HF_LIFE_START, .life_s = 900000, .flags = HF_COUNTED};
+		const struct hf_lesson opened = {.key = q.key, .server = (uint16_t)(1 + k / 3 % SERVERS), .life = HF_LIFE_START, .life_s = 900000, .flags = HF_COUNTED};
+		struct hf_answer a = {.server = 1};
+
+		if (k % 3 == 0)
+			a.full = hf_engine_learn(l->e, &opened, now) != HF_OK;
+		else
+			hf_engine_choose(l->e, &q, &a, now);
+		assert_true(a.server && !a.full);
+	}
+}
+
+static void end(struct land *l, uint64_t from, uint64_t to, uint64_t now)
+{
+	for (uint64_t k = from; k < to; k++)
+		assert_int_equal(hf_engine_learn(l->e, &(struct hf_lesson){.key = {.fp = farm_fp(k)}, .life = HF_LIFE_END}, now), HF_OK);
+}
+
+/* At most 14 octets a session of a million, slots and members and all that is in the mapping included. What the process has beside is not by
+ * session. */
+static void within(const struct land *l)
+{
+	assert_true(mapped(l) <= 14 * (size_t)MILLION);
+	assert_true(held(l) <= 14 * (size_t)MILLION + 150000);
+}
+
+/* Property 19: all of a million at ten servers, a third of them opened by servers, at rest, at every tick of changes, and after a day in which sessions
+ * went and others came. Fails with homes for a load of 0.87. */
 static void full(void **state)
 {
 	struct land l = settle(HF_MODE_AUTO, MILLION);
-	size_t idle = mapped(&l);
+	unsigned steps = farm_full() ? 1440 : 24, part = MILLION / 20;
+	uint64_t now = T0;
+	size_t rest;
 
 	(void)state;
-	start(&l, 0, MILLION, 10);
-	assert_true(mapped(&l) - idle <= 14 * (size_t)MILLION);
-	assert_true(held(&l) <= 14 * (size_t)MILLION + 400000);
+	begin(&l, 0, MILLION, now);
+	within(&l);
+	for (unsigned n = SERVERS - 1; n <= SERVERS + 1; n++) {
+		pool(&l, n);
+		while (hf_engine_tick(l.e, now))
+			within(&l);
+	}
+	rest = held(&l);
+	for (uint64_t i = 0; i < steps; i++) {
+		end(&l, i * part, (i + 1) * part, now);
+		begin(&l, MILLION + i * part, MILLION + (i + 1) * part, now);
+		(void)hf_engine_sweep(l.e, now, 100000);
+		now += 86400000 / steps;
+	}
+	within(&l);
+	assert_true(held(&l) <= rest + 4096); /* a page of the look itself */
 	leave(&l);
 }
 
