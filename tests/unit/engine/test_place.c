@@ -62,6 +62,12 @@ static unsigned run(struct farm *f, enum keys kind, uint64_t factor, unsigned st
 	return spilled;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FULL_STEPS 100000
+#else
+#define FULL_STEPS 10000000
+#endif
+
 /* Property 7. `<` made `<=` in under() fails here at once. */
 static void bounded_load(void **state)
 {
@@ -80,7 +86,7 @@ static void bounded_load(void **state)
 		for (unsigned c = 0; c < 6; c++)
 			for (enum keys k = UNIFORM; k < KEYS; k++) {
 				farm_tune(f, factors[c], HF_FALLBACK_LEAST);
-				run(f, k, factors[c], farm_full() ? 1000000 : sizes[i] < 1000 ? 3000 : 1500, LIVE);
+				run(f, k, factors[c], farm_full() ? FULL_STEPS : sizes[i] < 1000 ? 3000 : 1500, LIVE);
 			}
 		farm_free(f);
 	}
