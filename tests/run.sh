@@ -18,7 +18,7 @@ passed=0 failed=0 skipped=0
 failures=
 
 BUILD_PACKAGES="cmake gcc make libc6-dev pkg-config libosip2-dev libevent-dev libssl-dev"
-TEST_PACKAGES="libcmocka-dev freerdp2-dev clang libclang-rt-14-dev python3 openssl sip-tester kamailio kamailio-tls-modules socat baresip-core freerdp2-x11 xrdp xvfb xauth imagemagick xterm x11-xserver-utils tigervnc-standalone-server rdesktop freerdp2-shadow-x11 winpr-utils sipsak sipvicious tshark valgrind"
+TEST_PACKAGES="libcmocka-dev freerdp2-dev clang libclang-rt-14-dev python3 openssl sip-tester kamailio kamailio-tls-modules socat baresip-core freerdp2-x11 xrdp xvfb xauth imagemagick xterm x11-xserver-utils tigervnc-standalone-server rdesktop freerdp2-shadow-x11 winpr-utils sipsak sipvicious tshark valgrind chromium"
 # Other machines, for what must come out the same on all: 64 bits, 32 bits, big-endian.
 CROSS_PACKAGES="gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user-static"
 
@@ -99,6 +99,16 @@ packages() {
 		say "could not install them (as root, or with sudo?)"
 		[ -z "$(missing $BUILD_PACKAGES $winpr libcmocka-dev python3)" ] || exit 1
 	fi
+}
+
+# JsSIP for pages in a browser: by npm where that is there, once.
+library() {
+	[ -n "${HOLDFAST_JSSIP:-}" ] && return
+	HOLDFAST_JSSIP=$BUILD/npm/node_modules
+	export HOLDFAST_JSSIP
+	[ $install = yes ] && [ ! -d "$HOLDFAST_JSSIP/jssip" ] && command -v npm >/dev/null 2>&1 || return
+	say "installing jssip by npm"
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$BUILD/npm" jssip >"$BUILD/npm.log" 2>&1 || say "could not install jssip ($BUILD/npm.log)"
 }
 
 # ---- builds: build NAME TARGET|all CMAKE_OPTION...
@@ -205,7 +215,7 @@ do_tsan() {
 	HOLDFAST_SLOW=4 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 TSAN_OPTIONS=halt_on_error=0:exitcode=66 sanitized tsan reload sip_calls rdp_users
 }
 
-do_scenario() { build_plain && scenarios plain "$jobs" $names; }
+do_scenario() { library; build_plain && scenarios plain "$jobs" $names; }
 
 packages
 for w in $what; do

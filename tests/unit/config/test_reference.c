@@ -71,11 +71,11 @@ static void test_holdfast_ini(void **state)
 /* Fails when an option of an example was renamed or its range changed. */
 static void test_examples(void **state)
 {
-	static const char *const names[] = {HF_SOURCE_DIR "/conf/sip.ini", HF_SOURCE_DIR "/conf/rdp.ini"};
+	static const char *const names[] = {HF_SOURCE_DIR "/conf/sip.ini", HF_SOURCE_DIR "/conf/rdp.ini", HF_SOURCE_DIR "/conf/examples/web-phones.ini"};
 	static char file[sizeof printed];
 
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		slurp(names[i], file, sizeof file);
 		accepts(file);
 		if (found.n != 1)
