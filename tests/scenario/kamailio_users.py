@@ -12,7 +12,7 @@ TIMEOUT = 120
 def registrar(s, name):
     port = free_port(kind=socket.SOCK_DGRAM)
     with open(s.path(f"{name}.cfg"), "w") as f:
-        f.write(KAMAILIO.replace("{disable_tcp}", "yes").replace("request_route", 'modparam("registrar", "min_expires", 1)\nrequest_route', 1))
+        f.write(KAMAILIO.replace("{disable_tcp}", "yes").replace("{tls}", 'modparam("registrar", "min_expires", 1)'))
     p = s.start(name, ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path(f"{name}.cfg"), "-P", s.path(f"{name}.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"udp:127.0.0.1:{port}"])
     return p, f"{name} udp://127.0.0.1:{port}"
 
