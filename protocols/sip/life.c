@@ -24,10 +24,10 @@ static const struct row opening[] = {
 };
 static const struct row in_dialog[] = {
 	[SIP_INVITE] = SESSION_GOES_ON,
-	[SIP_ACK] = {HF_LIFE_NONE, 0, NONE},    /* without a cookie it may be of a refused INVITE: see below */
+	[SIP_ACK] = {HF_LIFE_TOUCH, 0, SHORT},  /* with a cookie, see below. It counts nothing anew: it may come when BYE has passed */
 	[SIP_CANCEL] = {HF_LIFE_NONE, 0, NONE},
 	[SIP_BYE] = {HF_LIFE_LINGER, 0, SHORT},
-	[SIP_SUBSCRIBE] = {HF_LIFE_TOUCH, 0, GRANT}, [SIP_NOTIFY] = {HF_LIFE_TOUCH, 0, GRANT},
+	[SIP_SUBSCRIBE] = {HF_LIFE_TOUCH, 0, GRANT}, [SIP_NOTIFY] = {HF_LIFE_TOUCH, 0, GRANT}, /* a call's dialog may hold subscriptions: the call goes on */
 	[SIP_OPTIONS] = SESSION_GOES_ON, [SIP_REGISTER] = SESSION_GOES_ON, [SIP_PUBLISH] = SESSION_GOES_ON, [SIP_PRACK] = SESSION_GOES_ON,
 	[SIP_UPDATE] = SESSION_GOES_ON, [SIP_REFER] = SESSION_GOES_ON, [SIP_MESSAGE] = SESSION_GOES_ON, [SIP_INFO] = SESSION_GOES_ON,
 	[SIP_OTHER] = SESSION_GOES_ON,
@@ -77,12 +77,13 @@ static struct sip_life of_notify(const struct sip_step *s)
 	struct hf_bytes state = hf_bytes_trim(hf_bytes_sub(m->subscription_state, 0, hf_bytes_find(m->subscription_state, ';')));
 	struct hf_bytes params = hf_bytes_sub(m->subscription_state, hf_bytes_find(m->subscription_state, ';'), m->subscription_state.n);
 	struct hf_bytes event = hf_bytes_trim(hf_bytes_sub(m->event, 0, hf_bytes_find(m->event, ';')));
+	static const struct row over = {HF_LIFE_LINGER, HF_COUNTED, SHORT};
 	uint64_t grant = 0;
 
 	if (hf_bytes_ieq(event, HF_LIT("refer")))
 		return nothing;
 	if (hf_bytes_ieq(state, HF_LIT("terminated")))
-		return life(s, &in_dialog[SIP_BYE], 0);
+		return life(s, &over, 0);
 	if (hf_read_uint(sip_param(params, HF_LIT("expires")), UINT32_MAX, &grant) != HF_OK)
 		return nothing;
 	return life(s, &in_dialog[SIP_NOTIFY], (uint32_t)grant);
@@ -100,8 +101,8 @@ struct sip_life sip_life_of_request(const struct sip_step *s)
 		return nothing; /* its answer and the last NOTIFY tell */
 	if (m->method_id == SIP_BYE)
 		return over(life(s, &in_dialog[SIP_BYE], 0), "bye");
-	if (m->method_id == SIP_ACK && s->p->has_cookie)
-		return life(s, &in_dialog[SIP_INVITE], 0); /* only the ACK of a 2xx, or of a re-INVITE, has our cookie */
+	if (m->method_id == SIP_ACK && !s->p->has_cookie)
+		return nothing; /* it may be of a refused INVITE: only that of a 2xx, or of a re-INVITE, has our cookie */
 	return life(s, &in_dialog[m->method_id], m->expires);
 }
 

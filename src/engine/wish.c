@@ -26,6 +26,8 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 			x->expiry = expiry;
 		break;
 	case HF_LIFE_LINGER:
+		if (x->flags & w->flags & HF_COUNTED)
+			break;
 		x->flags &= ~(unsigned)HF_COUNTED;
 		x->expiry = expiry;
 		break;

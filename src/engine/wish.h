@@ -12,8 +12,8 @@ struct wish {
 
 static inline bool wish_makes(enum hf_life life) { return life == HF_LIFE_START || life == HF_LIFE_OPEN; }
 
-/* Flags of an entry that had `had` and is touched with `flags`. */
-static inline unsigned wish_touched(unsigned had, unsigned flags) { return (had & HF_BOND) | (flags & (HF_COUNTED | HF_BOND)); }
+/* Flags of an entry that had `had` and is touched with `flags`: it is firm, and what counted goes on counting. */
+static inline unsigned wish_touched(unsigned had, unsigned flags) { return (had | flags) & (HF_COUNTED | HF_BOND); }
 
 /* A touch writes only when an eighth of the life is gone, or when flags change: most packets of a session write nothing. */
 static inline bool wish_due(uint32_t had, uint32_t expiry, uint64_t now_ms)

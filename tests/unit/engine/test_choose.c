@@ -103,6 +103,33 @@ static void touch_writes_late(void **state)
 	farm_free(f);
 }
 
+/* A subscription in a call's dialog changes nothing of the call: it is touched without the flag, and what ends the subscription leaves what counts as it
+ * is; the call's own end does not. Fails when a touch takes the count, or LINGER does not look at its flag. */
+static void within_a_call(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 2, 0, 100, T0);
+	struct hf_where w;
+	uint16_t id;
+
+	(void)state;
+	id = farm_ask(f, 5, HF_LIFE_START, 800, HF_COUNTED | HF_TENTATIVE, T0).server;
+	(void)farm_ask(f, 5, HF_LIFE_TOUCH, 100, 0, T0 + S);
+	assert_int_equal(load(f, id), 1);
+	assert_int_equal(farm_learn(f, 5, 0, HF_LIFE_LINGER, 32, HF_COUNTED, T0 + 2 * S), HF_OK);
+	assert_int_equal(load(f, id), 1);
+	hf_engine_where(f->e, 5, &w, T0 + 2 * S);
+	assert_true(w.expires_s >= 790);
+	assert_int_equal(farm_learn(f, 5, 0, HF_LIFE_LINGER, 32, 0, T0 + 3 * S), HF_OK);
+	(void)farm_ask(f, 5, HF_LIFE_TOUCH, 32, 0, T0 + 4 * S);
+	assert_int_equal(load(f, id), 0);
+	(void)farm_ask(f, 6, HF_LIFE_START, 800, 0, T0);
+	assert_int_equal(farm_learn(f, 6, 0, HF_LIFE_LINGER, 32, HF_COUNTED, T0 + S), HF_OK); /* a subscription of its own */
+	hf_engine_where(f->e, 6, &w, T0 + S);
+	assert_true(w.expires_s <= 36);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* What makes no entry: NONE, LINGER, CLOSE, END, and TOUCH without a hint. */
 static void nothing_is_made(void **state)
 {
@@ -423,7 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call),
-		cmocka_unit_test(touch_writes_late), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
+		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
 		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(unless_firm), cmocka_unit_test(placed_by_another),
 		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),
 	};

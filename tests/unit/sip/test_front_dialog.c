@@ -31,38 +31,74 @@ static void learns(enum hf_life life, unsigned flags, uint32_t seconds, uint32_t
 	assert_int_equal(k.learnt[0].learn.key.fp, call_fp("c1"));
 }
 
-/* The rows of life.c, by a client's requests. Fails when a row changes. */
+/* The rows of life.c. Fails when a row changes. */
+static const struct { const char *method, *to_tag, *extra; enum hf_life life; unsigned flags; uint32_t s; } rows[] = {
+	{"INVITE", NULL, NULL, HF_LIFE_START, HF_COUNTED | HF_TENTATIVE, 200},
+	{"INVITE", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"INVITE", "b1", "Session-Expires: 1800" CRLF, HF_LIFE_TOUCH, HF_COUNTED, 2700},
+	{"UPDATE", "b1", "x: 4294967295" CRLF, HF_LIFE_TOUCH, HF_COUNTED, 86400},
+	{"UPDATE", "b1", "x: 1" CRLF, HF_LIFE_TOUCH, HF_COUNTED, 135},
+	{"PRACK", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"INFO", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"BYE", "b1", NULL, HF_LIFE_LINGER, 0, 32},
+	{"OPTIONS", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"MESSAGE", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"REFER", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"FROBNICATE", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
+	{"ACK", "b1", NULL, HF_LIFE_NONE, 0, 0},
+	{"CANCEL", NULL, NULL, HF_LIFE_NONE, 0, 0},
+	{"OPTIONS", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"MESSAGE", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"REGISTER", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"PUBLISH", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"REFER", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"INFO", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"NOTIFY", NULL, "Event: presence" CRLF "Subscription-State: terminated" CRLF, HF_LIFE_START, 0, 32},
+	{"BYE", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"FROBNICATE", NULL, NULL, HF_LIFE_START, 0, 32},
+	{"SUBSCRIBE", NULL, "Expires: 600" CRLF, HF_LIFE_START, 0, 32},
+	{"SUBSCRIBE", "b1", "Expires: 600" CRLF, HF_LIFE_TOUCH, 0, 632},
+	{"SUBSCRIBE", "b1", "Expires: 4294967295" CRLF, HF_LIFE_TOUCH, 0, 86400},
+	{"SUBSCRIBE", "b1", "Expires: 0" CRLF, HF_LIFE_NONE, 0, 0},
+	{"NOTIFY", "b1", "Event: presence" CRLF "Subscription-State: active;expires=60" CRLF, HF_LIFE_TOUCH, 0, 92},
+	{"NOTIFY", "b1", "Event: presence" CRLF "Subscription-State: terminated;reason=timeout" CRLF, HF_LIFE_LINGER, HF_COUNTED, 32},
+	{"NOTIFY", "b1", "o: refer;id=7" CRLF "Subscription-State: terminated" CRLF, HF_LIFE_NONE, 0, 0},
+};
+
+/* From a client: the engine is asked so. */
 static void lives_of_requests(void **state)
 {
-	static const struct { const char *method, *to_tag, *extra; enum hf_life life; unsigned flags; uint32_t s; } rows[] = {
-		{"INVITE", NULL, NULL, HF_LIFE_START, HF_COUNTED | HF_TENTATIVE, 200},
-		{"INVITE", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
-		{"INVITE", "b1", "Session-Expires: 1800" CRLF, HF_LIFE_TOUCH, HF_COUNTED, 2700},
-		{"UPDATE", "b1", "x: 4294967295" CRLF, HF_LIFE_TOUCH, HF_COUNTED, 86400},
-		{"UPDATE", "b1", "x: 1" CRLF, HF_LIFE_TOUCH, HF_COUNTED, 135},
-		{"PRACK", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
-		{"INFO", "b1", NULL, HF_LIFE_TOUCH, HF_COUNTED, 14400},
-		{"BYE", "b1", NULL, HF_LIFE_LINGER, 0, 32},
-		{"ACK", "b1", NULL, HF_LIFE_NONE, 0, 0},
-		{"CANCEL", NULL, NULL, HF_LIFE_NONE, 0, 0},
-		{"OPTIONS", NULL, NULL, HF_LIFE_START, 0, 32},
-		{"MESSAGE", NULL, NULL, HF_LIFE_START, 0, 32},
-		{"REGISTER", NULL, NULL, HF_LIFE_START, 0, 32},
-		{"FROBNICATE", NULL, NULL, HF_LIFE_START, 0, 32},
-		{"SUBSCRIBE", NULL, "Expires: 600" CRLF, HF_LIFE_START, 0, 32},
-		{"SUBSCRIBE", "b1", "Expires: 600" CRLF, HF_LIFE_TOUCH, 0, 632},
-		{"SUBSCRIBE", "b1", "Expires: 4294967295" CRLF, HF_LIFE_TOUCH, 0, 86400},
-		{"SUBSCRIBE", "b1", "Expires: 0" CRLF, HF_LIFE_NONE, 0, 0},
-		{"NOTIFY", "b1", "Event: presence" CRLF "Subscription-State: active;expires=60" CRLF, HF_LIFE_TOUCH, 0, 92},
-		{"NOTIFY", "b1", "Event: presence" CRLF "Subscription-State: terminated;reason=timeout" CRLF, HF_LIFE_LINGER, 0, 32},
-		{"NOTIFY", "b1", "o: refer;id=7" CRLF "Subscription-State: terminated" CRLF, HF_LIFE_NONE, 0, 0},
-	};
-
 	(void)state;
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		kit_feed(&k, PHONE, kit_request((struct kit_request){.method = rows[i].method, .to_tag = rows[i].to_tag, .extra = rows[i].extra}));
 		asks(rows[i].life, rows[i].flags, rows[i].s);
 	}
+}
+
+/* From a server, outward: the engine is told the same of that server. Fails without learn_from_member. */
+static void lives_of_a_servers_requests(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		kit_feed(&k, PBX1, kit_request((struct kit_request){.method = rows[i].method, .uri = "sip:alice@192.0.2.51:5060", .to_tag = rows[i].to_tag, .extra = rows[i].extra}));
+		kit_sent_to(&k, HF_TO_NEXT_HOP, PHONE);
+		if (rows[i].life == HF_LIFE_NONE)
+			assert_int_equal(k.n_learnt, 0);
+		else
+			learns(rows[i].life, rows[i].flags, rows[i].s, kit_server(&k, "pbx1"));
+	}
+}
+
+/* The ACK of a 2xx makes no session of a call that has been hung up, nor does it of one that nobody knows. Fails when its row counts. */
+static void late_ack(void **state)
+{
+	char route[200];
+
+	(void)state;
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE"}));
+	kit_route(&k, route, sizeof route);
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "ACK", .to_tag = "b1", .extra = route}));
+	asks(HF_LIFE_TOUCH, 0, 32);
 }
 
 /* Fails when hash mode keeps anything beyond 32 s but the wait for the first answer. */
@@ -360,7 +396,7 @@ static void the_operators_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(lives_of_requests), T(hash_mode_cuts_lives), T(lives_of_responses), T(a_busy_server), T(order_of_evidence), T(a_forged_cookie_is_not_believed),
+		T(lives_of_requests), T(lives_of_a_servers_requests), T(late_ack), T(hash_mode_cuts_lives), T(lives_of_responses), T(a_busy_server), T(order_of_evidence), T(a_forged_cookie_is_not_believed),
 		T(one_cookie_two_directions), T(a_server_on_another_port), T(a_client_chooses_no_address), T(opened_by_a_server), T(next_hops_of_a_server), T(an_inside_listener),
 		T(notify_before_the_answer), T(keys_place_sessions), T(the_operators_keys),
 	};
