@@ -8,7 +8,9 @@
 uint64_t hf_clock_ms(void);
 /* Milliseconds of the epoch, by the system's clock, which may be set. */
 uint64_t hf_clock_unix_ms(void);
-/* Microseconds of the same clock, for what is ordered by it. */
+/* The same in microseconds. */
+uint64_t hf_clock_unix_us(void);
+/* Microseconds of the monotonic clock, for what is ordered by it. */
 uint64_t hf_clock_us(void);
 /* Fills n octets from the system's generator; ends the process when there is none. */
 void hf_random(void *p, unsigned n);

@@ -14,6 +14,9 @@ struct hf_conf_gateway {
 	uint64_t sync_interval;       /* ms */
 	bool log_identities;
 	struct hf_addr http;          /* family 0: off */
+	struct hf_addr hep;           /* the collector of messages; family 0: off */
+	uint64_t hep_id;
+	struct hf_bytes hep_password; /* may be empty */
 	uint64_t trace;               /* octets a worker of the last messages; 0: none */
 	struct hf_bytes session_log;  /* empty: off */
 	bool admin_off;               /* admin-socket = off */

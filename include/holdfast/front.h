@@ -303,6 +303,7 @@ struct hf_front {
 	unsigned n_defaults;
 	const struct hf_reason_def *reasons;
 	unsigned n_reasons;
+	uint8_t capture;         /* the number of its messages' protocol for collectors (HEP, chunk 11); 0: they are not exported */
 	const char *const *names; /* of what messages ask; at most HF_NAMES_MAX */
 	unsigned n_names;
 

@@ -87,6 +87,8 @@ struct hf_passed {
 void hf_net_trace(struct hf_net *net, uint64_t octets);
 /* Those of a session, by worker and each worker's in their order; returns how many, at most cap. */
 unsigned hf_net_passed(const struct hf_net *net, struct hf_bytes session, struct hf_passed *out, unsigned cap);
+/* Copies of messages that went to the collector, and those that did not, since start. */
+void hf_net_exported(const struct hf_net *net, uint64_t *sent, uint64_t *lost);
 /* The name and front of a service by its id; NULL: there was none. */
 const char *hf_net_service_name(const struct hf_net *net, uint16_t id, const struct hf_front **front);
 

@@ -358,6 +358,7 @@ const struct hf_front hf_sip_front = {
 	.n_defaults = sizeof defaults / sizeof *defaults,
 	.reasons = reasons,
 	.n_reasons = sizeof reasons / sizeof *reasons,
+	.capture = 1,
 	.names = names,
 	.n_names = sizeof names / sizeof *names,
 	.check = sip_options_check,

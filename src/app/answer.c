@@ -28,6 +28,7 @@ static enum hf_err status(struct gateway *g, const struct command *c, struct jso
 	json_str(j, HF_F_CONFIG_FILE, g->args->file);
 	json_uint(j, HF_F_CONFIG_GENERATION, hf_net_generation(g->net));
 	list_session_log(g, j);
+	list_export(g, j);
 	list_services(g, j);
 	list_pools(g, j);
 	json_close(j, '}');

@@ -95,6 +95,27 @@ void list_session_log(struct gateway *g, struct json *j)
 	json_close(j, '}');
 }
 
+/* null: there is no collector. */
+void list_export(struct gateway *g, struct json *j)
+{
+	const struct hf_addr *to = &hf_net_conf(g->net)->gateway.hep;
+	uint64_t sent, lost;
+	uint8_t text[80];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+
+	if (!to->family) {
+		json_null(j, HF_F_EXPORT);
+		return;
+	}
+	hf_net_exported(g->net, &sent, &lost);
+	hf_w_addr(&w, to);
+	json_open(j, HF_F_EXPORT, '{');
+	json_text(j, HF_F_ADDRESS, hf_writer_view(&w));
+	json_uint(j, HF_F_SENT, sent);
+	json_uint(j, HF_F_LOST, lost);
+	json_close(j, '}');
+}
+
 static void store(struct gateway *g, const char *pool, struct json *j)
 {
 	struct hf_disk_view v;

@@ -6,6 +6,7 @@
 #include "gateway.h"
 #include "holdfast/fields.h"
 
+void list_export(struct gateway *g, struct json *j);
 void list_session_log(struct gateway *g, struct json *j);
 void list_services(struct gateway *g, struct json *j);
 void list_pools(struct gateway *g, struct json *j);

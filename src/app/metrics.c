@@ -58,6 +58,22 @@ static void log_lost(struct page *p)
 	sample(p, NO_LABELS, v.lost);
 }
 
+static void export_sent(struct page *p)
+{
+	uint64_t sent, lost;
+
+	hf_net_exported(p->g->net, &sent, &lost);
+	sample(p, NO_LABELS, sent);
+}
+
+static void export_lost(struct page *p)
+{
+	uint64_t sent, lost;
+
+	hf_net_exported(p->g->net, &sent, &lost);
+	sample(p, NO_LABELS, lost);
+}
+
 /* ---- services ---- */
 
 typedef void service_fn(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n);
@@ -202,6 +218,8 @@ static const struct family {
 	{"holdfast_config_generation", "gauge", "1 for the configuration of the start, one more with each reload.", generation},
 	{"holdfast_session_log_lines_total", "counter", "Lines of the session log that were written.", log_written},
 	{"holdfast_session_log_lost_total", "counter", "Lines of the session log that were not.", log_lost},
+	{"holdfast_export_sent_total", "counter", "Copies of messages that were sent to the collector.", export_sent},
+	{"holdfast_export_lost_total", "counter", "Copies of messages that were not.", export_lost},
 	{"holdfast_messages_total", "counter", "Datagrams and framed messages that came.", messages},
 	{"holdfast_connections_total", "counter", "Connections that were accepted or dialled for messages.", connections},
 	{"holdfast_connections_open", "gauge", "Connections that are open.", open_now},

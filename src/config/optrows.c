@@ -89,6 +89,22 @@ static enum hf_err read_http(struct hf_bytes text, void *field, struct hf_writer
 	return HF_OK;
 }
 
+#define HEP_PORT 9060 /* where collectors listen */
+
+static enum hf_err read_hep(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	static const struct hf_bytes scheme = {(const uint8_t *)"udp://", 6};
+	struct hf_addr a = {0};
+
+	if (!hf_bytes_eq(text, HF_LIT("off")) &&
+	    (!hf_bytes_starts(text, scheme) || hf_addr_read(hf_bytes_sub(text, scheme.n, text.n), HEP_PORT, &a) != HF_OK || !a.port || hf_addr_is_any(&a))) {
+		hf_w_str(why, "off | udp://ADDRESS[:PORT]");
+		return HF_EINVAL;
+	}
+	*(struct hf_addr *)field = a;
+	return HF_OK;
+}
+
 static enum hf_err read_net(struct hf_bytes word, struct hf_nets *n)
 {
 	size_t slash = hf_bytes_find(word, '/');
@@ -243,6 +259,12 @@ static const struct hf_option gateway[] = {
 		.help = "Socket where holdfastctl asks; without it RUN-DIR/" HF_ADMIN_NAME "."},
 	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | ADDRESS:PORT", .dflt = "off", AT(hf_conf_gateway, http), .read = read_http,
 		.help = "Where /metrics (for Prometheus), /healthz and /readyz are served; whoever reaches it may read them, so let it be an address of the inside."},
+	{"hep", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_LIVE, .unit = "off | udp://ADDRESS[:PORT]", .dflt = "off", AT(hf_conf_gateway, hep), .read = read_hep,
+		.help = "A collector (Homer) that gets a copy of each message that comes and goes, in HEP version 3, port 9060 unless said otherwise. Unencrypted, with all that a message says."},
+	{"hep-id", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 0, .max = UINT32_MAX, .dflt = "1", AT(hf_conf_gateway, hep_id),
+		.help = "The number by which the collector knows this gateway."},
+	{"hep-password", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 1, .max = 128, AT(hf_conf_gateway, hep_password),
+		.help = "What the collector wants to see with each message."},
 	{"trace", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "512k", .off_ok = true, AT(hf_conf_gateway, trace),
 		.help = "What each worker keeps of the last messages, 64 octets each: when, from where, to where, what they were. For holdfastctl trace."},
 	{"letter-box", HF_OPT_SIZE, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 64 << 10, .max = 1 << 30, .unit = "octets", .dflt = "4m", AT(hf_conf_gateway, letter_box),

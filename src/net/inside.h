@@ -254,6 +254,8 @@ struct worker {
 	struct holds *holds;
 	struct hf_event came;    /* of the hold that a parcel has met */
 	struct ring *ring;       /* the last messages; NULL: they are not kept */
+	struct exports *exports; /* copies for a collector (export.h) */
+	bool exporting;          /* the snapshot in force names one */
 	struct pipe *pipes;      /* spare ones (pipes.c) */
 	unsigned n_pipes;        /* with those that are lent */
 };

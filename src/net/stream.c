@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "export.h"
 #include "flow.h"
 #include "peers.h"
 
@@ -191,6 +192,8 @@ void worker_flush(struct worker *w)
 		clean(f);
 	}
 	udp_flush(w);
+	if (w->exporting)
+		exports_flush(w);
 }
 
 void stream_resume(struct flow *f)

@@ -1,6 +1,8 @@
 /* Counting and noting what passes; see watch.h. Called by deliver.c and by who sends; decides nothing. */
 #include "watch.h"
 
+#include "export.h"
+
 struct tally *watch_tally(const struct worker *w, const struct pool_rt *pool, const struct snap_member *m)
 {
 	struct tally *t = pool->tallies && m ? &pool->tallies[(size_t)w->index * (HF_SERVERS_MAX + 1) + m->id] : NULL;
@@ -44,6 +46,8 @@ void watch_came(struct parcel *p)
 	const struct snap_member *m = p->ev.member && p->service ? snap_by_hash(p->service->pool, p->ev.member) : NULL;
 
 	count(p, s, m);
+	if (p->w->exporting && p->rt->front->capture)
+		exports_add(p->w, p, NULL, hf_transport_is_stream(p->ev.transport), &p->ev.source, &p->ev.local);
 	if (!p->w->ring)
 		return;
 	look(p);
@@ -69,8 +73,13 @@ void watch_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, c
 	const struct hf_seen *seen = &p->ctx.seen;
 	const struct snap_member *m = s->to == HF_TO_SERVER ? worker_by_hash(p->w, p->service->pool, s->server) : NULL;
 	bool other = s->name | s->code;
+	struct hf_addr own = *from;
 
-	(void)from;
+	own.port = own_port;
+	if (p->w->exporting && p->rt->front->capture)
+		exports_add(p->w, p, s, hf_transport_is_stream(t), &own, to);
+	if (!p->w->ring)
+		return;
 	look(p);
 	ring_add(p->w->ring, &(struct hf_passed){.at_us = p->seen_us, .session = p->session, .out = true, .peer = *to, .own_port = own_port, .transport = t,
 		.server = m ? m->id : 0, .service = p->rt->id, .name = other ? s->name : seen->name, .code = other ? s->code : seen->code, .why = m ? why_of(p, m) : HF_WHY_NONE});

@@ -15,11 +15,11 @@ struct tally *watch_tally(const struct worker *w, const struct pool_rt *pool, co
 void watch_came(struct parcel *p);
 /* A message, or a flow's opening, goes to a member. */
 void watch_placed(struct parcel *p, const struct snap_member *m);
-/* A message has been handed over for sending, from an address of ours (family 0: unknown) and port. to: port 0, only its connection is known. */
+/* A message has been handed over for sending, from an address of ours (family 0: unknown) and its port there. to: port 0, only its connection is known. */
 void watch_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to);
 static inline void watch_sent(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
 {
-	if (p->w->ring && (s->name | s->code ? s->name : p->ctx.seen.name))
+	if ((p->w->ring || p->w->exporting) && (s->name | s->code ? s->name : p->ctx.seen.name))
 		watch_out(p, s, t, from, own_port, to);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "holdfast/log.h"
+#include "export.h"
 #include "inside.h"
 #include "watch.h"
 
@@ -89,6 +90,7 @@ static void take_snapshot(struct worker *w)
 			w->open[i] = w->open[--w->n_open];
 		}
 	w->snap = s;
+	w->exporting = s->conf->gateway.hep.family != 0;
 	atomic_store(&w->seen, s->generation);
 	ring(w->net->receipt_fd);
 }
@@ -138,7 +140,8 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	w->udp = udp_new();
 	w->flows = flows_new();
 	w->links = links_new();
-	if (mem == MAP_FAILED || !w->poller || !w->udp || !w->flows || !w->links || !letter_init(&w->box, net->letter_box))
+	w->exports = exports_new();
+	if (mem == MAP_FAILED || !w->poller || !w->udp || !w->flows || !w->links || !w->exports || !letter_init(&w->box, net->letter_box))
 		return HF_ENOMEM;
 	hf_arena_init(&w->arena, mem, NET_ARENA);
 	w->scratch = mem + NET_ARENA;
@@ -178,6 +181,7 @@ void worker_fini(struct worker *w)
 	flows_free(w); /* of a worker that never ran */
 	pipes_free(w);
 	ring_free(w->ring);
+	exports_free(w->exports);
 	for (unsigned i = 0; i < w->n_open; i++)
 		stop_listening(w->open[i]);
 	free(w->open);

@@ -41,9 +41,9 @@ int main(int argc, char **argv)
 
 		watch_came(&request);
 		watch_placed(&request, &member);
-		watch_sent(&request, &up, HF_UDP, NULL, 5060, &member.addr);
+		watch_sent(&request, &up, HF_UDP, &member.addr, 5060, &member.addr);
 		watch_came(&answer);
-		watch_sent(&answer, &down, HF_UDP, NULL, 5060, &answer.ev.source);
+		watch_sent(&answer, &down, HF_UDP, &member.addr, 5060, &answer.ev.source);
 	}
 	return counts.asked[0] == rounds && counts.answered[0][2] == rounds ? 0 : 1;
 }

@@ -120,6 +120,8 @@ static void show_status(const struct hf_json *a)
 	printf("configuration %s, generation %s\n", show_text(a, HF_F_CONFIG_FILE), show_text(a, HF_F_CONFIG_GENERATION));
 	if (show_get(a, HF_F_SESSION_LOG, &v) && v.kind == HF_JSON_OBJECT)
 		printf("session log %s: %s, %s lines, %s lost\n", show_text(&v, HF_F_FILE), show_text(&v, HF_F_CONDITION), show_text(&v, HF_F_WRITTEN), show_text(&v, HF_F_LOST));
+	if (show_get(a, HF_F_EXPORT, &v) && v.kind == HF_JSON_OBJECT)
+		printf("messages to the collector %s: %s sent, %s lost\n", show_text(&v, HF_F_ADDRESS), show_text(&v, HF_F_SENT), show_text(&v, HF_F_LOST));
 	if (show_get(a, HF_F_SERVICES, &list))
 		while (hf_json_next(&list, &at, NULL, &v))
 			show_service(&v);

@@ -48,7 +48,7 @@ static void status_has_its_fields(void **state)
 	(void)state;
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "status", &a));
-	assert_keys(&a, "ok version boot pid uptime_s workers config_file config_generation session_log services pools ");
+	assert_keys(&a, "ok version boot pid uptime_s workers config_file config_generation session_log export services pools ");
 	gate_assert_raw(&a, "version", HF_VERSION);
 	gate_assert_raw(&a, "boot", "0000beef");
 	gate_assert_raw(&a, "workers", "1");
