@@ -33,6 +33,7 @@
 	X(WEB_BROKEN,   "web-broken",      "no frame that a WebSocket's client may send") \
 	X(PROXY_HEADER, "proxy-header",    "no PROXY header where one must be, or a broken one") \
 	X(CALL_RATE,    "max-cps",         "as many new sessions were opened as may be in a second") \
+	X(OVERLOAD,     "overload",        "no new session, as its worker was behind with what had come") \
 	X(DENIED,       "denied",          "its source may not speak here, by allow and deny") \
 	X(SOURCE_RATE,  "source-rate",     "as many datagrams of this source came as may in a second") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \

@@ -89,21 +89,23 @@ static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
 /* What begins a session that counts, for all that the parcel says: not an attempt at the next server, nor what must never be refused. */
 static bool may_open(const struct parcel *p, const struct hf_ask *a)
 {
-	return p->service->conf->max_cps && !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again && !a->urgent;
+	return !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again && !a->urgent;
 }
 
-/* The service has opened its share of this second, and this is another one: looking is enough, nothing is made of it. */
-static bool over_rate(const struct parcel *p, const struct hf_question *q)
+/* The worker is behind, or the service has opened its share of this second, and this is another one: looking is enough, nothing is made of it.
+ * The reason; NONE: it may be opened. */
+static unsigned shed(const struct parcel *p, const struct hf_question *q)
 {
+	bool behind = p->ctx.now_ms < p->w->sheds_until_ms;
 	struct hf_question look = *q;
 	struct hf_answer a;
 
-	if (!hf_rate_full(&p->rt->opened, (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
-		return false;
+	if (!behind && !hf_rate_full(&p->rt->opened, (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
+		return HF_R_NONE;
 	look.life = HF_LIFE_NONE;
 	look.server_only = false;
 	hf_engine_choose(p->service->pool->rt->engine, &look, &a, p->ctx.now_ms);
-	return !a.known;
+	return a.known ? HF_R_NONE : behind ? HF_R_OVERLOAD : HF_R_CALL_RATE;
 }
 
 void ask_act(struct parcel *p, const struct hf_act *act)
@@ -116,6 +118,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .at_home = a->at_home, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
 	struct hf_answer answer = {0};
 	bool opens = may_open(p, a);
+	unsigned none;
 
 	if (found_hold(p, a)) {
 		p->next = HF_EV_HELD;
@@ -134,9 +137,9 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		choose(p, a->tag, NULL, &answer);
 		return;
 	}
-	if (opens && over_rate(p, &q)) {
+	if (opens && (none = shed(p, &q)) != HF_R_NONE) {
 		choose(p, a->tag, NULL, &answer);
-		p->chosen.none = HF_R_CALL_RATE;
+		p->chosen.none = none;
 		return;
 	}
 	if (p->story)

@@ -214,6 +214,9 @@ struct listening { /* a listener that this worker watches */
 		unsigned seen;
 		struct timer timer;
 	} gather;
+	struct pressure {       /* datagrams: more come than are done (pressure.c) */
+		uint64_t since_ms, high_ms; /* never read empty since; and so for too long, lastly. 0: it is not */
+	} pressure;
 	unsigned burst, calm;   /* streams: connections taken a turn; turns until it may be more (accept.c) */
 };
 
@@ -247,6 +250,7 @@ struct worker {
 	struct block reading;    /* ... as its buffer */
 	uint8_t *letter;         /* LETTER_MAX octets: the letter that is being read, while its answer is composed */
 	uint64_t now_ms;
+	uint64_t sheds_until_ms; /* no new sessions until then: it is behind with its datagrams */
 	struct udp *udp;
 	struct flows *flows;
 	struct links *links;
@@ -311,6 +315,8 @@ void udp_readable(void *listening, unsigned what);
 /* After the socket was read: decides whether it is read at once when more comes, or once a pause. more: it was not read empty. */
 void gather_turn(struct listening *l, unsigned got, bool more);
 void gather_free(struct listening *l);
+/* After a turn of a socket; full: as much was taken as a turn may, and there is more. */
+void pressure_turn(struct listening *l, bool full);
 /* Puts a datagram into the batch that goes out from listener `at` of the service. from: source address on wildcard sockets, or NULL.
  * HF_EFULL: longer than a datagram. Sends that the system refuses are counted for the service. */
 enum hf_err udp_send(struct worker *w, const struct snap_service *s, unsigned at, const struct hf_addr *to, const struct hf_addr *from, struct hf_bytes base,

@@ -148,6 +148,7 @@ void udp_readable(void *arg, unsigned what)
 		worker_flush(w);
 	}
 	gather_turn(l, got, n == BATCH_IN);
+	pressure_turn(l, n == BATCH_IN);
 }
 
 /* ---- out ---- */

@@ -1,0 +1,97 @@
+/* When a worker is behind, by literal times, and what is refused meanwhile: new sessions, and nothing of those that are up. */
+#include "rig.h"
+
+static struct hf_ask question;
+static struct hf_chosen got;
+
+static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	(void)ctx;
+	if (ev->kind == HF_EV_BYTES)
+		hf_act(acts, HF_ACT_ASK)->ask = question;
+	else if (ev->kind == HF_EV_CHOICE)
+		got = *ev->chosen;
+}
+
+static int up(void **state)
+{
+	int e = rig_up(state);
+
+	rig_step = step;
+	rig.listening = (struct listening){.w = rig.w};
+	rig.w->now_ms = 1000000;
+	rig.w->sheds_until_ms = 0;
+	return e;
+}
+
+static bool turn(uint64_t ms, bool full)
+{
+	rig.w->now_ms = 1000000 + ms;
+	pressure_turn(&rig.listening, full);
+	return rig.w->now_ms < rig.w->sheds_until_ms;
+}
+
+/* Half a second without an end of the queue; not less, and not with an end in between. Fails without since_ms. */
+static void begins_late(void **state)
+{
+	(void)state;
+	for (uint64_t t = 0; t < 500; t += 10)
+		assert_false(turn(t, true));
+	assert_true(turn(500, true));
+	assert_true(turn(510, false)); /* of the one before */
+	assert_false(turn(600, false));
+}
+
+static void an_end_between(void **state)
+{
+	(void)state;
+	for (uint64_t t = 0; t < 3000; t += 10)
+		assert_false(turn(t, t % 400 != 0));
+}
+
+/* Known to be behind it begins at once, for five seconds. Fails without high_ms. */
+static void begins_again(void **state)
+{
+	(void)state;
+	(void)turn(0, true);
+	assert_true(turn(500, true));
+	(void)turn(510, false);
+	assert_false(turn(2000, false));
+	assert_true(turn(2010, true));
+	assert_false(turn(7000, false));
+	assert_false(turn(7011, true));
+}
+
+static unsigned ask(uint64_t fp, enum hf_life life, unsigned flags, bool urgent)
+{
+	struct hf_addr from = {.family = 4, .ip = {192, 0, 2, 7}, .port = 5060};
+
+	question = (struct hf_ask){.key = {.fp = fp}, .life = life, .life_s = 60, .flags = flags, .urgent = urgent};
+	got = (struct hf_chosen){0};
+	deliver_datagram(rig.w, &rig.service, 0, HF_LIT("text"), &from, &rig.info.addr);
+	return got.server ? HF_R_NONE : got.none;
+}
+
+/* Fails without shed() in ask_act, or when it asks for less than a new session that counts. */
+static void what_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(5, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);
+	rig.w->sheds_until_ms = rig.w->now_ms + 1;
+	assert_int_equal(ask(6, HF_LIFE_START, HF_COUNTED | HF_TENTATIVE, false), HF_R_OVERLOAD);
+	assert_int_equal(ask(6, HF_LIFE_OPEN, HF_COUNTED, false), HF_R_OVERLOAD);
+	assert_int_equal(ask(5, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);  /* it is known */
+	assert_int_equal(ask(6, HF_LIFE_TOUCH, HF_COUNTED, false), HF_R_NONE);  /* within a session */
+	assert_int_equal(ask(6, HF_LIFE_START, 0, false), HF_R_NONE);           /* no session */
+	assert_int_equal(ask(7, HF_LIFE_START, HF_COUNTED, true), HF_R_NONE);   /* an emergency call */
+	rig.w->now_ms++;
+	assert_int_equal(ask(8, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {T(begins_late), T(an_end_between), T(begins_again), T(what_is_refused)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
