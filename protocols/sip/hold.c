@@ -113,7 +113,7 @@ void sip_hold_begin(struct sip_step *s, const struct hf_chosen *c)
 	struct hf_act *a;
 
 	h.flags = (uint8_t)((m->method_id == SIP_INVITE ? SIP_H_INVITE : 0) | (m->method_id == SIP_INVITE || m->method_id == SIP_REGISTER ? SIP_H_TRIES : 0) |
-			    (s->stream ? SIP_H_STREAM : 0) | (s->stream && c->transport == HF_UDP ? SIP_H_REPEATS : 0) | (c->hold_ms ? SIP_H_STAYS : 0)); /* the pool waits for a bound key's server */
+			    (s->stream ? SIP_H_STREAM : 0) | (s->stream && c->transport == HF_UDP ? SIP_H_REPEATS : 0) | (c->hold_ms || c->why == HF_WHY_DIALOG ? SIP_H_STAYS : 0)); /* the pool waits for a bound key's server; nobody else has the call that is named */
 	a = sip_held_keep(s, &h, sip_held_next_ms(s, &h));
 	a->hold.keep = m->raw;
 	a->hold.tag = s->p->tag;

@@ -17,6 +17,7 @@ struct hk {
 	uint64_t tag;
 	uint32_t ms;
 	bool down[HK_SERVERS];     /* out of reach */
+	enum hf_why why;           /* the engine's */
 	uint32_t hold_ms;          /* the pool waits so long for the server of a bound key */
 	bool stream;               /* of the client; servers are UDP */
 	struct hf_act learnt[8], evidence[8];
@@ -36,7 +37,7 @@ static inline void hk_choose(struct hk *h, const struct hf_ask *q, struct hf_cho
 {
 	static const char *const names[] = {"pbx1", "pbx2", "pbx3"};
 
-	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .firm = h->firm, .hold_ms = h->hold_ms};
+	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .firm = h->firm, .why = h->why, .hold_ms = h->hold_ms};
 	if (h->on)
 		c->hold = (struct hf_flow_name){0, 5, 7, h->k.site.boot};
 	else if (q->holds && !h->full)

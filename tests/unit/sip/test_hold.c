@@ -185,6 +185,19 @@ static void bound_stays(void **state)
 	hk_told(&h, 0, "500 ");
 }
 
+/* An INVITE that is to replace a call: only the server of that has it, silent or not. Fails without HF_WHY_DIALOG in sip_hold_begin. */
+static void named_dialog_stays(void **state)
+{
+	(void)state;
+	h.why = HF_WHY_DIALOG;
+	hk_feed(&h, 1000, ALICE, kit_request((struct kit_request){.method = "INVITE", .extra = "Replaces: cy;to-tag=1;from-tag=2" CRLF}));
+	save(first, 0);
+	assert_int_equal(h.ms, 32000);
+	hk_feed(&h, 4000, PBX(1), hk_answer(&h, first, "503 Full"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "500 ");
+}
+
 /* ---- refusals ---- */
 
 /* The server's 503 is acknowledged on its branch and the next is asked; the client sees nothing. Fails without sip_send_ack. */
@@ -662,7 +675,7 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
+		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(dead_behind_cancel), T(cancel_without_the_copy),
 		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
