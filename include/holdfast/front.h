@@ -56,6 +56,7 @@ struct hf_seen {
 	struct hf_bytes session; /* octets that the messages of a session share; may be empty */
 	uint16_t name;           /* of what it asks, or answers to: index into front->names, plus 1; 0: it has none */
 	uint16_t code;           /* of an answer; 0: it is none */
+	const char *remark;      /* for who explains: what it brings or lacks that decides nothing here; a constant, or NULL */
 };
 
 struct hf_ctx {

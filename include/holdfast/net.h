@@ -108,6 +108,7 @@ struct hf_story {
 	enum hf_transport transport;
 	unsigned n;
 	bool cut;                  /* there was more than fits */
+	const char *remark;        /* of the front, a constant; NULL: none */
 	struct hf_note note[HF_NOTES_MAX];
 };
 /* Of service number i (from 0); false: there are no more, or its protocol has no such transport. from, family 0: a documentation address;

@@ -5,6 +5,7 @@
 #include "holdfast/hash.h"
 #include "keys.h"
 #include "reasons.h"
+#include "token.h"
 #include "x224.h"
 
 /* The request in the flow's buffer was found whole before. */
@@ -48,6 +49,19 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->flags = flow_flags(f);
 }
 
+/* What stands where a broker's line would: users guess at it, and only who explains can tell them. */
+static const char *remark(const struct x224_request *r)
+{
+	static const char *const texts[] = {
+		[TOKEN_ADDRESS] = "its token is an address, as a host gives when it redirects", [TOKEN_NUMBER] = "its token is a number, which one host gave for one second leg",
+		[TOKEN_SIGNED] = "its token says that it is ours", [TOKEN_TEXT] = "its token is neither an address nor a number, and is passed on as it is",
+		[TOKEN_COLLECTION] = "its token names a collection, which decides nothing here and is passed on to the host",
+		[TOKEN_LINE] = "it has a line that is no token of a kind known here, passed on as it is"};
+	struct hf_addr a;
+
+	return r->has_token ? texts[token_read(r->token, &a)] : "no collection in the request: it has no token";
+}
+
 void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
@@ -70,6 +84,7 @@ void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
 	f->leg_fp = k.by_token ? 0 : k.leg.fp;
+	ctx->seen.remark = remark(&r);
 	flow_count(acts, k.facts[0]);
 	flow_count(acts, k.facts[1]);
 	ask(ctx, ev, &k, false, acts);

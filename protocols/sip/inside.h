@@ -158,7 +158,8 @@ static inline void sip_seen(const struct sip_step *s)
 {
 	const struct sip_msg *m = &s->p->msg;
 
-	s->ctx->seen = (struct hf_seen){m->raw, m->call_id, (uint16_t)(m->fault == SIP_GARBAGE ? 0 : m->method_id + 1), (uint16_t)(m->response ? m->status : 0)};
+	s->ctx->seen = (struct hf_seen){.octets = m->raw, .session = m->call_id, .name = (uint16_t)(m->fault == SIP_GARBAGE ? 0 : m->method_id + 1),
+		.code = (uint16_t)(m->response ? m->status : 0)};
 }
 
 /* ---- answer.c ---- */

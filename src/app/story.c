@@ -198,6 +198,11 @@ void story_tell(struct gateway *g, const struct hf_story *s, struct hf_bytes mes
 	json_str(j, HF_F_TRANSPORT, hf_transport_name(s->transport));
 	json_text(j, HF_F_LISTEN, s->listener->uri);
 	json_open(j, HF_F_STEPS, '[');
+	if (s->remark) {
+		tell_begin(&t, "message");
+		hf_w_str(tell_say(&t), s->remark);
+		tell_end(&t);
+	}
 	for (unsigned i = 0; i < s->n; i++) {
 		say_note(&t, &s->note[i]);
 		if (s->note[i].act.kind == HF_ACT_ASK)

@@ -109,5 +109,6 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 		p.ctx.flow = flow.state;
 	}
 	deliver_run(&p);
+	out->remark = p.ctx.seen.remark;
 	return true;
 }

@@ -95,6 +95,16 @@ def desktops(s, g, hosts):
     until("all have ended", lambda: sum(g.drops("desktops").values()) == 40)
 
 
+def r28_collections(s, g):
+    """A request without a collection is told so, one with a collection that it is passed on; neither decides."""
+    def said(line):
+        line = line + b"\r\n" + bytes.fromhex("0100080003000000")
+        return explain(s, g, bytes((3, 0, 0, 11 + len(line), 6 + len(line), 0xE0, 0, 0, 0, 0, 0)) + line, "--service", "desktops")[0]["steps"]
+    plain, named = said(b"Cookie: mstshash=alice"), said(b"tsv://MS Terminal Services Plugin.1.Sales")
+    equal([x["text"] for x in plain if x["step"] == "message"], ["no collection in the request: it has no token"], "a request without one")
+    check("names a collection" in named[0]["text"] and any("source:" in x["text"] for x in named), "a request with one:", named)
+
+
 def hostile(s, g):
     """every message of the sets, as it is: an answer, and nothing remembered"""
     data = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
@@ -127,6 +137,7 @@ def run(s):
     g = s.gateway(s.ini_gateway() + s.ini_sip(servers, "probe = none\nload-factor = 1.1", "failover = no") + s.ini_rdp(hosts, "probe = none\nload-factor = 1.1"))
     calls(s, g, servers)
     desktops(s, g, hosts)
+    r28_collections(s, g)
     hostile(s, g)
     by_another_key(s, servers)
     told = explain(s, g, b"\xff" * 40)                           # nobody's: every service says why
