@@ -110,6 +110,7 @@ struct hf_conf_service {
 	uint64_t tls_min_version;     /* 1.2, 1.3 */
 	struct hf_nets proxy_from;    /* balancers in front, whose connections begin with a PROXY header */
 	struct hf_nets servers_from;  /* where servers are, beside the members' own addresses */
+	uint64_t web_ping;            /* ms of silence after which a WebSocket is pinged; 0 = never */
 	struct hf_bytes web_origins;  /* pages that may open a WebSocket, blanks between; empty: all */
 	void *front_conf;             /* front->conf_size octets, filled and checked */
 	unsigned line;

@@ -326,6 +326,8 @@ static const struct hf_option service[] = {
 		.help = "The oldest TLS that is spoken with clients; ciphers are OpenSSL's own choice."},
 	{"proxy-from", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, proxy_from), .read = read_nets,
 		.help = "Balancers in front of this service: their connections must begin with a PROXY header (v1 or v2), which names the client."},
+	{"ws-ping", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 1000, .max = HOUR, .dflt = "45s", .off_ok = true, AT(hf_conf_service, web_ping),
+		.help = "A WebSocket that has been silent for so long is pinged: proxies and NATs between forget one after a minute or more, and scripts in pages cannot ping."},
 	{"ws-origin", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "any | SCHEME://HOST[:PORT] ...", .dflt = "any", AT(hf_conf_service, web_origins), .read = read_origins,
 		.help = "Pages whose scripts may open a WebSocket here, by the Origin that browsers send; who sends none is no browser, and may."},
 	{"receive-buffer", HF_OPT_SIZE, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 4096, .max = 1 << 30, .unit = "octets", .dflt = "1m", .off_ok = true, AT(hf_conf_service, receive_buffer),

@@ -170,6 +170,7 @@ size_t web_take(struct flow *f, const struct snap_service *s, struct hf_bytes *m
 #define WEB_HEAD 4u /* octets before a message of 126 to 65535 octets, which most are */
 #define WEB_ROOM 10u
 size_t web_frame(const struct flow *f, uint8_t *p, size_t n);
+void web_ping(struct flow *f);
 void web_bye(struct flow *f); /* it ends: tells the client so, once */
 
 /* link.c */

@@ -277,6 +277,12 @@ static size_t next(struct flow *f, const struct snap_service *s)
 	return n;
 }
 
+/* How long a connection may be idle before it is looked at: a WebSocket is pinged. */
+static uint64_t idle_ms(const struct flow *f, const struct snap_service *s)
+{
+	return f->stream->web.open && s->conf->web_ping && s->conf->web_ping < s->conf->idle_timeout ? s->conf->web_ping : s->conf->idle_timeout;
+}
+
 /* A message that has begun has the handshake's time to end; between messages the connection may be idle for long. */
 static void arm(struct flow *f, const struct snap_service *s, bool progress)
 {
@@ -292,7 +298,7 @@ static void arm(struct flow *f, const struct snap_service *s, bool progress)
 		conn_deadline(f, s->conf->handshake_timeout);
 	} else if (f->stream->armed != ARM_IDLE && (progress || f->stream->armed == ARM_PARTIAL)) {
 		f->stream->armed = ARM_IDLE;
-		conn_deadline(f, s->conf->idle_timeout);
+		conn_deadline(f, idle_ms(f, s));
 	}
 }
 
@@ -409,6 +415,20 @@ void stream_ready(struct flow *f, unsigned what)
 	worker_flush(w);
 }
 
+/* Idle for less than it may be. */
+static void stays(struct flow *f, const struct snap_service *s, uint64_t left)
+{
+	uint64_t quiet = f->w->now_ms - f->stream->last_ms, look = idle_ms(f, s);
+
+	if (f->stream->armed == ARM_IDLE && f->stream->web.open && look < s->conf->idle_timeout) {
+		if (quiet >= look)
+			web_ping(f);
+		look = quiet >= look ? look : look - quiet;
+		left = look < left ? look : left;
+	}
+	conn_deadline(f, left);
+}
+
 void stream_expired(struct flow *f)
 {
 	struct worker *w = f->w;
@@ -417,7 +437,7 @@ void stream_expired(struct flow *f)
 	uint64_t limit = !s || f->side[HF_CLIENT].eof ? 0 : f->stream->armed == ARM_IDLE ? s->conf->idle_timeout : s->conf->handshake_timeout;
 
 	if (limit && f->stream->armed != ARM_FIRST && from + limit > w->now_ms)
-		conn_deadline(f, from + limit - w->now_ms);
+		stays(f, s, from + limit - w->now_ms);
 	else
 		stream_end_later(f, f->stream->armed == ARM_IDLE || f->side[HF_CLIENT].eof ? HF_R_DONE : HF_R_HANDSHAKE_TIMEOUT);
 	worker_flush(w);

@@ -34,7 +34,8 @@ static void say(struct flow *f, enum ws_opcode opcode, const uint8_t *p, size_t 
 	uint8_t frame[WS_HEAD_OUT + WS_CONTROL_MAX];
 	size_t head = ws_head(frame, opcode, n);
 
-	memcpy(frame + head, p, n);
+	if (n)
+		memcpy(frame + head, p, n);
 	if (!stream_say(f, hf_bytes_of(frame, head + n)))
 		refuse(f, HF_R_SEND_FULL); /* it does not read */
 }
@@ -91,6 +92,9 @@ size_t web_frame(const struct flow *f, uint8_t *p, size_t n)
 		memmove(p + head, p + WEB_HEAD, n);
 	return ws_head(p, text ? WS_TEXT : WS_BINARY, n) + n;
 }
+
+/* What comes back, or does not, is the connection's own business. */
+void web_ping(struct flow *f) { say(f, WS_PING, NULL, 0); }
 
 void web_bye(struct flow *f)
 {

@@ -195,6 +195,42 @@ static void goes_away(void **state)
 	ends(c, HF_R_DONE);
 }
 
+static void expires(struct flow *f, uint64_t at_ms)
+{
+	rig.w->now_ms = at_ms;
+	stream_expired(f);
+}
+
+/* A silent one is pinged, again and again, and not while there is something to hear; that it stays silent ends it. By times that the test sets. */
+static void silent(void **state)
+{
+	struct flow *f;
+	uint64_t from;
+	int c;
+
+	(void)state;
+	rig.service_conf.idle_timeout = 400000;
+	rig.service_conf.web_ping = 60000;
+	c = page();
+	f = rig_flow(0);
+	from = f->stream->last_ms;
+	expires(f, from + 59999);
+	assert_int_equal(recv(c, (char[8]){0}, 8, MSG_DONTWAIT), -1);
+	expires(f, from + 60000);
+	hear(c, "\x89\0", 2);
+	expires(f, from + 120000);
+	hear(c, "\x89\0", 2);
+	put(c, "\x8a\x80" M, 6); /* a pong, as any octets, is no silence */
+	rig_run(5);
+	from = f->stream->last_ms;
+	expires(f, from + 59999);
+	assert_int_equal(recv(c, (char[8]){0}, 8, MSG_DONTWAIT), -1);
+	expires(f, from + 400000);
+	hear(c, "\x88\2\x03\xe9", 4);
+	shutdown(c, SHUT_WR);
+	ends(c, HF_R_DONE);
+}
+
 /* Fragments without end, empty ones too, have the time of a message. Fails when a frame that brings nothing counts as one that does. */
 static void endless(void **state)
 {
@@ -241,7 +277,7 @@ static void pings(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(there_and_back), T(no_text_that_is_none), T(refused), T(broken), T(too_long), T(closed), T(goes_away), T(endless), T(pings)};
+	const struct CMUnitTest tests[] = {T(there_and_back), T(no_text_that_is_none), T(refused), T(broken), T(too_long), T(closed), T(goes_away), T(silent), T(endless), T(pings)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,7 @@ static void heads_refused(void **state)
 		{"GET /calls HTTP/1.1 \r\n" REST KEY PROTOCOL "\r\n", "400"},
 		{"GET /calls HTTP/1.1\r\nHost: a\r\n\r\n", "426"},
 		{FIRST "Host: a\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" KEY PROTOCOL "\r\n", "426"},
+		{FIRST "Host: a\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" KEY PROTOCOL "\r\n", "426"},
 		{FIRST "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\n" KEY PROTOCOL "\r\n", "426"},
 		{GOOD "Sec-WebSocket-Version: 13\r\n\r\n", "426"},
 		{GOOD "Host: b\r\n\r\n", "400"},
@@ -89,6 +90,7 @@ static void heads_refused(void **state)
 		{GOOD "Bad Name: 1\r\n\r\n", "400"},
 		{GOOD "X: a\rb\r\n\r\n", "400"},
 		{GOOD "X: a\nb\r\n\r\n", "400"},
+		{GOOD "X: a\x7f" "b\r\n\r\n", "400"},
 		{GOOD "Origin: https://pages.example.net\r\n\r\n", "403"},
 		{GOOD "Origin: https://pages.example.com\r\nOrigin: https://pages.example.com\r\n\r\n", "403"},
 	};
@@ -236,7 +238,7 @@ static void closes(void **state)
 {
 	static const struct { const char *p; size_t n; unsigned code; } rows[] = {
 		{"\x88\x80" MASK, 6, WS_NORMAL}, {"\x88\x82\0\0\0\0\x03\xe9", 8, WS_GOING_AWAY}, {"\x88\x84\0\0\0\0\x0f\xa0" "ok", 10, 4000},
-		{"\x88\x81" MASK "\0", 7, WS_PROTOCOL_ERROR}, {"\x88\x82\0\0\0\0\x03\xed", 8, WS_PROTOCOL_ERROR}, {"\x88\x82\0\0\0\0\x03\xe7", 8, WS_PROTOCOL_ERROR},
+		{"\x88\x81\0\0\0\0\x0f", 7, WS_PROTOCOL_ERROR}, {"\x88\x82\0\0\0\0\x03\xed", 8, WS_PROTOCOL_ERROR}, {"\x88\x82\0\0\0\0\x03\xe7", 8, WS_PROTOCOL_ERROR},
 		{"\x88\x82\0\0\0\0\x13\x88", 8, WS_PROTOCOL_ERROR}, {"\x88\x83\0\0\0\0\x03\xe8\xff", 9, WS_BAD_TEXT}, {"\x01\x80" MASK "\x88\x80" MASK, 12, WS_NORMAL},
 	};
 
