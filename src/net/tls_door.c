@@ -299,6 +299,8 @@ static ssize_t ended(struct tls_wire *w, int result, uint8_t *waits)
 	if (e == SSL_ERROR_ZERO_RETURN && (SSL_is_init_finished(w->ssl) || (!w->seen && !w->dialled)))
 		return 0; /* in order; or it came and went without a word */
 	errno = ECONNRESET;
+	if (w->wire.reason)
+		return -1; /* it failed before; what the library says now is of no weight */
 	if (w->plain)
 		w->wire.reason = HF_R_TLS_PLAIN;
 	else if (e == SSL_ERROR_SSL)
@@ -340,11 +342,10 @@ static ssize_t layer_read(struct wire *x, void *p, size_t n)
 		k = 0;
 		r = SSL_read_ex(w->ssl, (uint8_t *)p + got, n - got, &k);
 		got += k;
-	} while (r == 1 && got < n);
-	if (r == 1) {
-		x->again = SSL_has_pending(w->ssl);
+		x->again = r == 1 && SSL_has_pending(w->ssl);
+	} while (x->again && got < n);
+	if (r == 1)
 		return (ssize_t)got;
-	}
 	end = ended(w, r, &x->reads);
 	x->again = got && (end == 0 || errno != EAGAIN);
 	return got ? (ssize_t)got : end;

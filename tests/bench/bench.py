@@ -42,15 +42,27 @@ def family(pid):
 
 # ---- proxies: each writes its configuration into a folder and says its command
 
-def kamailio(tcp, on="forward"):
+def certificate(d):
+    """what a proxy shows over TLS: a certificate and its key, in two files"""
+    cert, key = f"{d}/cert.pem", f"{d}/key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=bench.example.com", "-days", "2", "-keyout", key, "-out", cert],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return cert, key
+
+
+def kamailio(tcp, on="forward", tls=False):
     def make(d, port, servers):
+        listen = "tls" if tls else "tcp" if tcp else "udp"
         with open(f"{d}/list", "w") as f:
             f.writelines(f"1 sip:127.0.0.1:{p}{';transport=tcp' if tcp else ''}\n" for p in servers)
         with open(f"{d}/kamailio.cfg", "w") as f:
             f.write("#!KAMAILIO\ndebug=1\nlog_stderror=yes\nfork=yes\nchildren=2\nauto_aliases=no\n")
             f.write("tcp_children=2\n" if tcp else "disable_tcp=yes\n")
-            f.write(f"listen={'tcp' if tcp else 'udp'}:127.0.0.1:{port}\nmpath=\"{MODULES}\"\n")
+            f.write(f"listen={listen}:127.0.0.1:{port}\n" + ("enable_tls=yes\nlisten=tcp:127.0.0.2:%d\n" % port if tls else "") + f"mpath=\"{MODULES}\"\n")
             f.writelines(f"loadmodule \"{m}.so\"\n" for m in ("kex", "tm", "sl", "rr", "pv", "maxfwd", "dispatcher"))
+            if tls:
+                cert, key = certificate(d)
+                f.write(f'loadmodule "tls.so"\nmodparam("tls", "certificate", "{cert}")\nmodparam("tls", "private_key", "{key}")\nmodparam("tls", "tls_method", "TLSv1.2+")\n')
             f.write(f"modparam(\"dispatcher\", \"list_file\", \"{d}/list\")\n"
                     "request_route {\n  if (!mf_process_maxfwd_header(\"10\")) { sl_send_reply(\"483\", \"Too Many Hops\"); exit; }\n"
                     "  record_route();\n  if (!ds_select_dst(\"1\", \"0\")) { sl_send_reply(\"503\", \"No servers\"); exit; }\n" f"  {on}();\n}}\n")
@@ -73,11 +85,13 @@ def haproxy(table):
 
 def holdfast(build, protocol, transport, affinity, gateway="", service=""):
     def make(d, port, servers):
+        tls = transport == "tls"
+        more = "tls-certificate = %s %s\n" % certificate(d) if tls else ""
         with open(f"{d}/holdfast.ini", "w") as f:
             f.write(f"[gateway]\nworkers = 2\nstate-dir = {d}\nrun-dir = {d}/run\nadmin-socket = off\n{gateway}"
-                    f"[service bench]\nprotocol = {protocol}\nlisten = {transport}://127.0.0.1:{port}\npool = servers\n{service}"
+                    f"[service bench]\nprotocol = {protocol}\nlisten = {transport}://127.0.0.1:{port}\npool = servers\n{service}{more}"
                     f"[pool servers]\naffinity = {affinity}\nprobe = none\n")
-            f.writelines(f"server = s{i} {transport}://127.0.0.1:{p}\n" for i, p in enumerate(servers))
+            f.writelines(f"server = s{i} {'tcp' if tls else transport}://127.0.0.1:{p}\n" for i, p in enumerate(servers))
         return [f"{build}/holdfast", "-c", f"{d}/holdfast.ini"]
     return make
 
@@ -152,6 +166,9 @@ def plan(build, quick):
             proxies["holdfast, no gathering"] = hf("sip", transport, "auto", "udp-gather = off\n")
             proxies["floor"] = floor(build, "udp")
         yield what, {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", transport, clients, rate, s), proxies
+    secure = {"kamailio, stateless": kamailio(True, tls=True), "holdfast, auto": hf("sip", "tls", "auto"), "holdfast, hash": hf("sip", "tls", "hash")}
+    if os.path.exists(MODULES + "tls.so"):
+        yield "SIP over 100 TLS connections, servers over TCP", {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", "tls", 100, 8000, s), secure
     held = {"kamailio, stateful": kamailio(False, "t_relay"), "holdfast, failover": hf("sip", "udp", "auto"), "holdfast, no failover": hf("sip", "udp", "auto", service="failover = no\n")}
     yield "SIP over UDP, requests that are kept", {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", "udp", 16, 4000, s), held
     desktops = {"haproxy, hash": haproxy(False), "haproxy, table": haproxy(True), "holdfast, table": hf("rdp", "tcp", "table"), "holdfast, hash": hf("rdp", "tcp", "hash")}

@@ -1,7 +1,8 @@
 /* An open-loop load of SIP transactions through a proxy, and the processor time that the proxy spends on one: a request on, its answer back.
- * It plays callers and servers, over datagrams or connections, and says how long half of the answers took at most. Each Call-ID comes once in a run and again after CALLS others.
- * usage: sipload udp|tcp PROXYPORT SOCKETS RATE SECONDS PIDS SERVERPORT... */
+ * It plays callers and servers, over datagrams or connections (tls: the callers' connections only, to a proxy that it believes), and says how long half of the answers took at most. Each Call-ID comes once in a run and again after CALLS others.
+ * usage: sipload udp|tcp|tls PROXYPORT SOCKETS RATE SECONDS PIDS SERVERPORT... */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <openssl/ssl.h>
 
 #include "load.h"
 #include "holdfast/bytes.h"
@@ -27,11 +30,13 @@ struct end { /* a socket of ours, with what has come of the message that is not 
 	int fd;
 	bool stream, client, listener;
 	int server;            /* its index */
+	SSL *ssl;              /* of a caller: one thread writes, another reads, and the library wants one at a time */
+	pthread_mutex_t lock;
 	size_t n;
 	char text[ROOM + 1];
 };
 
-static bool tcp;
+static bool tcp, tls;
 static unsigned ports[LOAD_SERVERS], n_ports, n_clients, proxy;
 static struct end *clients[SOCKETS_MAX];
 static unsigned client_port[SOCKETS_MAX];
@@ -51,10 +56,22 @@ static struct end *end_new(int fd)
 	return e;
 }
 
+/* As send and recv that do not wait. */
+static ssize_t through_tls(struct end *e, void *in, const void *out, size_t n)
+{
+	int m;
+
+	pthread_mutex_lock(&e->lock);
+	m = in ? SSL_read(e->ssl, in, (int)n) : SSL_write(e->ssl, out, (int)n);
+	errno = m <= 0 && (SSL_get_error(e->ssl, m) == SSL_ERROR_WANT_READ || SSL_get_error(e->ssl, m) == SSL_ERROR_WANT_WRITE) ? EAGAIN : ECONNRESET;
+	pthread_mutex_unlock(&e->lock);
+	return m > 0 ? m : -1;
+}
+
 static void put(struct end *e, const char *p, size_t n, const struct sockaddr_in *to)
 {
 	while (n) {
-		ssize_t m = e->stream ? send(e->fd, p, n, MSG_NOSIGNAL) : sendto(e->fd, p, n, 0, (const struct sockaddr *)to, sizeof *to);
+		ssize_t m = e->ssl ? through_tls(e, NULL, p, n) : e->stream ? send(e->fd, p, n, MSG_NOSIGNAL) : sendto(e->fd, p, n, 0, (const struct sockaddr *)to, sizeof *to);
 
 		if (m < 0 && errno == EAGAIN) {
 			load_sleep_us(100);
@@ -189,13 +206,13 @@ static bool receive(struct end *e)
 {
 	struct sockaddr_in from;
 	socklen_t n_from = sizeof from;
-	ssize_t n = recvfrom(e->fd, e->text + e->n, ROOM - e->n, MSG_DONTWAIT, (struct sockaddr *)&from, &n_from);
+	ssize_t n = e->ssl ? through_tls(e, e->text + e->n, NULL, ROOM - e->n) : recvfrom(e->fd, e->text + e->n, ROOM - e->n, MSG_DONTWAIT, (struct sockaddr *)&from, &n_from);
 
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN;
 	e->n += (size_t)n;
 	take(e, &from);
-	return true;
+	return e->ssl && e->n < ROOM ? receive(e) : true; /* the library may hold more than the socket tells of */
 }
 
 static void accept_on(int ep, const struct end *l)
@@ -250,7 +267,7 @@ static void call(unsigned long n)
 		"From: \"Caller %lu\" <sip:caller@example.com>;tag=%lut\r\nTo: <sip:service@example.com>\r\nCall-ID: bench-%lu@127.0.0.1\r\n"
 		"CSeq: 1 INVITE\r\nContact: <sip:caller@127.0.0.1:%u>\r\nUser-Agent: bench\r\nAllow: INVITE, ACK, CANCEL, OPTIONS, BYE, REFER\r\n"
 		"Subject: a call\r\nContent-Type: application/sdp\r\nContent-Length: %zu\r\n\r\n%s",
-		proxy, tcp ? "TCP" : "UDP", client_port[c], id, n, id, id, id, client_port[c], sizeof sdp - 1, sdp);
+		proxy, tls ? "TLS" : tcp ? "TCP" : "UDP", client_port[c], id, n, id, id, id, client_port[c], sizeof sdp - 1, sdp);
 
 	atomic_store(&sent_at[id], load_now());
 	put(clients[c], out, (size_t)len, &to);
@@ -265,6 +282,20 @@ static unsigned long calls_for(double rate, double seconds, unsigned long n)
 			call(n++);
 	load_sleep_us(SETTLE_US);
 	return n;
+}
+
+static void begin_tls(struct end *e)
+{
+	static SSL_CTX *ctx;
+
+	if (!ctx && !(ctx = SSL_CTX_new(TLS_client_method())))
+		load_die("TLS");
+	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	pthread_mutex_init(&e->lock, NULL);
+	e->ssl = SSL_new(ctx);
+	if (!e->ssl || SSL_set_fd(e->ssl, e->fd) != 1 || SSL_connect(e->ssl) != 1)
+		load_die("TLS handshake");
+	fcntl(e->fd, F_SETFL, O_NONBLOCK);
 }
 
 static void open_clients(int ep)
@@ -284,6 +315,8 @@ static void open_clients(int ep)
 		clients[i]->client = true;
 		if (tcp)
 			load_nodelay(fd);
+		if (tls)
+			begin_tls(clients[i]);
 		load_watch(ep, fd, EPOLLIN, (uintptr_t)clients[i]);
 	}
 }
@@ -309,10 +342,11 @@ int main(int argc, char **argv)
 	long good;
 
 	if (argc < 8) {
-		fprintf(stderr, "usage: sipload udp|tcp PROXYPORT SOCKETS RATE SECONDS PIDS SERVERPORT...\n");
+		fprintf(stderr, "usage: sipload udp|tcp|tls PROXYPORT SOCKETS RATE SECONDS PIDS SERVERPORT...\n");
 		return 2;
 	}
-	tcp = !strcmp(argv[1], "tcp");
+	tls = !strcmp(argv[1], "tls");
+	tcp = tls || !strcmp(argv[1], "tcp");
 	proxy = (unsigned)load_number(argv[2], 65535);
 	n_clients = (unsigned)load_number(argv[3], SOCKETS_MAX);
 	rate = (double)load_number(argv[4], 1000000);
