@@ -84,7 +84,7 @@ static void learn_life(struct sip_step *s, const struct sip_hf *hf)
 	a->learn.code = (uint16_t)s->p->msg.status;
 }
 
-/* A listener that a reload took away leaves its connections. */
+/* A listener that a reload took away leaves its connections, and those alone: whether what it took was safe from others is not known any more. */
 static enum hf_transport transport_of(const struct sip_step *s, const struct sip_hf *hf)
 {
 	const struct hf_listener_info *l = sip_listener_of(s->ctx, hf->listener);
@@ -98,6 +98,8 @@ void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_
 	send->listener = hf->listener;
 	send->addr = hf->source;
 	send->local = hf->local;
+	if (hf->has_connection && !sip_listener_of(s->ctx, hf->listener))
+		send->addr.port = 0;
 	send->transport = transport_of(s, hf);
 	if (hf->has_connection && hf->boot == s->ctx->site->boot)
 		send->flow = hf->connection;
