@@ -19,3 +19,7 @@ foreach(row ${hf_costs})
   add_test(NAME cost/${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/count.py $<TARGET_FILE:cost_${name}> ${most})
   set_tests_properties(cost/${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
+
+# Calls of the system, of the gateway itself.
+add_test(NAME cost/calls COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/calls.py ${CMAKE_BINARY_DIR})
+set_tests_properties(cost/calls PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
