@@ -183,6 +183,48 @@ def proxied(b):
     g.stop()
 
 
+def path(b):
+    """a phone that registered over TLS is reached by that connection, and when it is gone by no other (RFC 3327, RFC 5626 5.3)"""
+    srv = Server()
+    g = b.gateway([f"a tcp://{srv.at}"], listen="tls://127.0.0.1:0 tcp://127.0.0.1:0 inside")
+    c = dial(g.at("calls", "tls"), b.ca.trusts())
+    check(ask(c, "REGISTER", uri="sip:example.com", call="path", more="Supported: path\r\nContact: <sip:alice@192.0.2.51;transport=tls>\r\n").startswith("SIP/2.0 200"), "a registration")
+    route = next(x for x in srv.calls("REGISTER")[-1].split("\r\n") if x.startswith("Path: "))
+    check(f"@{g.at('calls', 'tcp')};transport=tcp;lr>" in route, "the Path names the listener that faces the servers:", route)
+    host, port = g.at("calls", "tcp").rsplit(":", 1)
+    with socket.create_connection((host, int(port)), 5) as server:
+        to_phone = lambda n: message("INVITE", uri="sip:alice@192.0.2.51;transport=tls", call=f"to-phone{n}", transport="TCP", more=f"Route: {route[6:]}\r\n")
+        server.sendall(to_phone(1))
+        got = head(c)[0]
+        check(got.startswith("INVITE sip:alice@192.0.2.51") and f"Via: SIP/2.0/TLS {g.at('calls', 'tls')};" in got, "the phone's INVITE:", got)
+        c.sendall(srv.answer(got))
+        check(head(server)[0].startswith("SIP/2.0 200"), "its answer at the server")
+        c.close()
+        until("the connection is gone", lambda: g.status()["services"][0]["flows"] <= 2, 10)
+        server.sendall(to_phone(2))
+        check(head(server)[0].startswith("SIP/2.0 430"), "a phone that is gone")
+    g.stop()
+
+
+def held(b):
+    """what a connection costs that is only there: at most 16 KB"""
+    if SLOW != 1:
+        return                                            # a sanitizer's own memory is not ours
+    g = b.gateway([f"a tcp://{Server().at}"], service="max-openings-source = off\nhandshake-timeout = 1m")
+    socks, kb = [], []
+    for n in (100, 1100):
+        while len(socks) < n:
+            socks.append(dial(g.at("calls", "tls"), b.ca.trusts()))
+            socks[-1].sendall(b"\r\n\r\n")
+            equal(socks[-1].recv(2), b"\r\n", "a keep-alive's answer")
+        kb.append(g.rss_kb())
+    check((kb[1] - kb[0]) / 1000 <= 16, f"{(kb[1] - kb[0]) / 1000:.1f} KB a connection")
+    print(f"{(kb[1] - kb[0]) / 1000:.1f} KB a held connection", end="", flush=True)
+    for c in socks:
+        c.close()
+    g.stop()
+
+
 # ---- servers
 
 def servers(b):
@@ -357,5 +399,5 @@ def identity_changes(b):
 
 def run(s):
     b = Bench(s)
-    for part in (names, client_certificates, cuts, octets, proxied, servers, own_certificate, headers, failover, reload, identity_changes):
+    for part in (names, client_certificates, cuts, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes):
         part(b)
