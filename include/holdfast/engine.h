@@ -28,7 +28,7 @@
  *   hf_member_former         any      O(1)
  *   hf_member_rename         any      O(1)
  *   hf_engine_restore        alone    O(1)
- *   hf_engine_tick           control  O(4096 slots or 32,768 scores)
+ *   hf_engine_tick           control  O(1): 16,384 scores, or what takes as long
  *   hf_engine_sweep          control  O(n)
  *   hf_engine_expire         control  O(S)
  *   hf_engine_reap           control  O(S)
@@ -154,7 +154,7 @@ void hf_member_rename(struct hf_member_record *r, struct hf_bytes name, struct h
 /* A member as another engine had it, under the same id, before the first plan of this one. HF_EINVAL: it is no record; HF_EEXIST: the id is taken. */
 enum hf_err hf_engine_restore(struct hf_engine *e, uint16_t id, const struct hf_member_record *r, uint64_t now_ms) HF_MUST_USE;
 
-/* Goes on with queued changes of the slots: at most 4096 slots and 32,768 scores a call. True: there is more to do. */
+/* Goes on with queued changes of the slots: at most what 16,384 scores take a call, and at least a slot. True: there is more to do. */
 bool hf_engine_tick(struct hf_engine *e, uint64_t now_ms);
 /* Looks at the next `n` places of the table for expired entries and takes them out. Returns how many went. */
 unsigned hf_engine_sweep(struct hf_engine *e, uint64_t now_ms, unsigned n);

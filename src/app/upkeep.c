@@ -7,7 +7,7 @@
 #include "holdfast/log.h"
 
 #define REST_MS 20      /* between steps: a server that went down is out of the slots that much later */
-#define CHANGING_MS 4   /* between steps of a change: 16 steps rewrite 2^16 slots, and a worker waits for a lock at most one of them */
+#define CHANGING_MS 2   /* between steps of a change: some 30 of a tenth of a millisecond give ten servers of a million sessions their slots */
 #define PASS_MS 4000    /* the whole table is looked at in this time: an entry's life is counted in ticks of 4 s */
 #define REAP_MS 1000
 #define REAP_AT_ONCE 64

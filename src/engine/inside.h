@@ -119,6 +119,7 @@ struct hf_engine {
 	unsigned n_up, n_gains;
 	uint64_t visits;                    /* of slots, since the start: the next is visits modulo n_slots */
 	struct refill *refill;              /* of methods that fill in steps; else NULL */
+	uint32_t work;                      /* that the last tick took */
 	_Atomic bool changing;
 	uint32_t sweep_shard, sweep_place;
 	_Atomic uint32_t slow_start_ms;
@@ -218,8 +219,8 @@ bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 /* Writes `x` over the entry at place, of the same fingerprint. */
 void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken);
 void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place);
-/* The slot's owner becomes `owner`; its exceptions are counted anew. Takes the lock itself. */
-void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
+/* The slot's owner becomes `owner`; its exceptions are counted anew: so many entries were looked at. Takes the lock itself. */
+unsigned ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
 /* Three quarters of max_entries are in use: room goes to those who have had little. */
 bool ledger_crowded(const struct hf_engine *e);
 /* Whether a new entry with these flags would find room within max_entries. */
@@ -351,6 +352,8 @@ bool quota_over(const struct hf_engine *e, uint64_t source, bool look, uint64_t 
 
 /* The member's part in the fill changed: it may gain slots, or lose some of its own. */
 void change_queue(struct hf_engine *e, uint16_t id, bool gain, bool lose);
+/* The slot has this owner from now on; returns the work it took. */
+unsigned change_own(struct hf_engine *e, uint32_t slot, uint16_t owner);
 /* The list of names is another one. */
 void change_names(struct hf_engine *e);
 /* Who takes part in a fill, by name. Room for HF_SERVERS_MAX, or for last_id. */

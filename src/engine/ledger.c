@@ -220,17 +220,18 @@ void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place)
 	ledger_sum(e, open_part(ledger_load(e, x.server, -counted(&x), -1), -counted(&x)), -1);
 }
 
-void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
+unsigned ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
 {
 	unsigned low = HF_FP_BITS - e->conf.slot_bits;
 	uint64_t from = (uint64_t)slot << low, to = from | (((uint64_t)1 << low) - 1);
 	struct shard *s = shard_of_slot(e, slot);
+	unsigned seen = 0;
 	uint16_t old;
 	int64_t n = 0, was = 0;
 
 	spin_lock(&s->lock);
 	old = SLOT_OWNER(slot_word(e, slot));
-	for (uint32_t i = entries_next(&s->t, 0, from, to); i < entries_places(&s->t); i = entries_next(&s->t, i + 1, from, to)) {
+	for (uint32_t i = entries_next(&s->t, 0, from, to); i < entries_places(&s->t); i = entries_next(&s->t, i + 1, from, to), seen++) {
 		n += packed_server(&s->t.at[i]) != owner;
 		was += packed_server(&s->t.at[i]) != old;
 	}
@@ -241,6 +242,7 @@ void ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
 		atomic_fetch_sub_explicit(&e->member[old].slots, 1, memory_order_relaxed);
 	if (owner != NO_OWNER)
 		atomic_fetch_add_explicit(&e->member[owner].slots, 1, memory_order_relaxed);
+	return seen;
 }
 
 static void recount_shard(struct hf_engine *e, struct shard *s)

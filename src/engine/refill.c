@@ -3,11 +3,12 @@
  * the last of them leaves what a fresh fill would give. Control thread only; it writes owners through the ledger and knows no entry. */
 #include "refill.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "inside.h"
 
-#define TICK_STEPS 32768 /* of a fill, a tick: as many as change.c takes scores */
+#define STEP_WORK 2 /* of a fill, in scores */
 
 enum phase { RESTS, FILLS, MOVES };
 
@@ -40,30 +41,32 @@ static void begin(struct hf_engine *e, struct refill *f)
 	f->phase = FILLS;
 }
 
-/* True: all slots have their new owners. */
-static bool move(struct hf_engine *e, struct refill *f, uint32_t slots)
+/* Gives slots their new owners, until all have them; returns the work it took. */
+static unsigned move(struct hf_engine *e, struct refill *f, unsigned work)
 {
-	uint64_t end = f->begun + e->n_slots;
+	unsigned done = 0;
 
-	for (; e->visits < end && slots; e->visits++, slots--) {
+	for (; e->visits < f->begun + e->n_slots && done < work; e->visits++) {
 		uint32_t j = (uint32_t)(e->visits - f->begun);
 
-		if (f->owner[j] != SLOT_OWNER(slot_word(e, j)))
-			ledger_own(e, j, f->owner[j]);
+		done += change_own(e, j, f->owner[j]);
 	}
-	return e->visits == end;
+	if (e->visits == f->begun + e->n_slots)
+		f->phase = RESTS;
+	return done;
 }
 
-void refill_tick(struct hf_engine *e, uint32_t slots)
+unsigned refill_tick(struct hf_engine *e, unsigned work)
 {
 	struct refill *f = e->refill;
 
 	if (f->phase == RESTS)
 		begin(e, f);
-	if (f->phase == FILLS && e->method->go_on(&f->f, TICK_STEPS))
+	if (f->phase == MOVES)
+		return move(e, f, work);
+	if (e->method->go_on(&f->f, work / STEP_WORK))
 		f->phase = MOVES;
-	else if (f->phase == MOVES && move(e, f, slots))
-		f->phase = RESTS;
+	return work;
 }
 
 void refill_all(struct hf_engine *e)
@@ -72,6 +75,5 @@ void refill_all(struct hf_engine *e)
 
 	begin(e, f);
 	(void)e->method->go_on(&f->f, UINT64_MAX);
-	(void)move(e, f, e->n_slots);
-	f->phase = RESTS;
+	(void)move(e, f, UINT_MAX);
 }

@@ -10,8 +10,8 @@ struct hf_engine;
 size_t refill_size(uint32_t n_slots); /* octets, zeroed by who takes them */
 /* The visit from which on what is queued now has its fill; it is in force n_slots later. */
 uint64_t refill_from(const struct hf_engine *e);
-/* One tick's part of the fill, or of giving out its owners: at most so many slots. Something is queued. */
-void refill_tick(struct hf_engine *e, uint32_t slots);
+/* One tick's part of the fill, or of giving out its owners, within so much work (change.c); returns what it took. Something is queued. */
+unsigned refill_tick(struct hf_engine *e, unsigned work);
 void refill_all(struct hf_engine *e);
 
 #endif

@@ -314,7 +314,7 @@ static void changes_overlap(void **state)
 		assert_int_equal(farm_apply(f, T0), HF_OK);
 		assert_true(hf_engine_tick(f->e, T0));
 		down(f, 3, true);
-		for (unsigned i = 0; i < 150; i++) {
+		for (unsigned i = 0; i < 400; i++) {
 			hf_engine_weigh(f->e, f->id[i % 3], 50 + i % 7, T0);
 			if (i % 5 == 0)
 				down(f, 5, i % 2);
@@ -353,9 +353,9 @@ static void ticks_are_bounded(void **state)
 		unsigned ticks = 1;
 
 		down(f, 3, true);
-		while (hf_engine_tick(f->e, T0))
-			ticks++;
-		assert_true(ticks >= SLOTS / 32768 + SLOTS / 4096 && ticks < 60);
+		for (; hf_engine_tick(f->e, T0); ticks++)
+			assert_in_range(f->e->work, 1, 16384 + 32);
+		assert_in_range(ticks, SLOTS * 2 / 16384 + SLOTS / 16384, 160); /* a fill, and a look at each slot; half of them move at most */
 		farm_free(f);
 	}
 }
