@@ -1,6 +1,6 @@
-/* OpenSSL's only door: contexts for tls.c, and the layer over a connection. See tls.h, tls_door.h and wire.h. A connection holds no buffer while it is idle; its octets come off and
- * go onto what is below through a BIO of our own, one read a call, so that a peer that sends without end leaves others their turn.
- * Knows no flow, worker or protocol. */
+/* OpenSSL's only door: contexts for tls.c, and the layer over a connection. See tls.h, tls_door.h and wire.h. A connection holds no buffer while it
+ * is idle; its octets come off and go onto what is below through a BIO of our own, one read a call, so that a peer that sends without end leaves
+ * others their turn. Knows no flow, worker or protocol. */
 #include "tls_door.h"
 
 #include <stdlib.h>
@@ -279,7 +279,7 @@ static unsigned judge_failure(struct tls_wire *w, unsigned long e)
 		SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_SSLV3_ALERT_NO_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, SSL_R_TLSV1_ALERT_ACCESS_DENIED};
 	long verdict = SSL_get_verify_result(w->ssl);
 
-	w->text = verdict != X509_V_OK ? X509_verify_cert_error_string(verdict) : ERR_reason_error_string(e);
+	w->text = ERR_GET_REASON(e) == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK ? X509_verify_cert_error_string(verdict) : ERR_reason_error_string(e);
 	for (unsigned i = 0; ERR_GET_LIB(e) == ERR_LIB_SSL && i < sizeof proofs / sizeof proofs[0]; i++)
 		if (ERR_GET_REASON(e) == proofs[i])
 			return HF_R_TLS_PROOF;
