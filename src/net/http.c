@@ -87,9 +87,11 @@ static void say(struct client *c, unsigned status, const char *type, bool no_bod
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		if (texts[i].status == status)
 			text = texts[i].text;
-	if (!c->page.n && status != 200 && (c->page.p = malloc(64))) {
-		c->page = hf_writer_on(c->page.p, 64);
-		hf_w_printf(&c->page, "%u %s\n", status, text);
+	if (!c->page.n && status != 200) {
+		free(c->page.p);
+		c->page = hf_writer_on(malloc(64), 64);
+		if (c->page.p)
+			hf_w_printf(&c->page, "%u %s\n", status, text);
 	}
 	hf_w_printf(&w, "HTTP/1.1 %u %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%sConnection: close\r\n\r\n", status, text,
 		    type, c->page.n, status == 405 ? "Allow: GET, HEAD\r\n" : "");
