@@ -50,14 +50,10 @@ static void put_bool(struct hf_writer *w, enum hf_field f, bool v)
 /* RFC 3339, UTC: sorts as text. */
 static void put_time(struct hf_writer *w, enum hf_field f, uint64_t ago_ms)
 {
-	struct timespec now;
+	uint64_t ms = hf_clock_unix_ms() - ago_ms;
+	time_t s = (time_t)(ms / 1000);
 	struct tm tm;
-	time_t s;
-	int64_t ms;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - (int64_t)ago_ms;
-	s = (time_t)(ms / 1000);
 	gmtime_r(&s, &tm);
 	field(w, f);
 	hf_w_printf(w, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms % 1000));
