@@ -200,7 +200,7 @@ do_clang() { build clang all -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS=-Werror; }
 do_asan() {
 	build asan all -DCMAKE_C_COMPILER=gcc -DHF_SANITIZE=address,undefined || return
 	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 ctests asan
-	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 sanitized asan start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals sip_cases sip_transports rdp_users rdp_refusals rdp_cases
+	HOLDFAST_SLOW=3 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 sanitized asan start_stop reload admin sip_calls sip_cancel_ack sip_server_opened sip_refusals sip_cases sip_transports sip_websocket sip_web_frames rdp_users rdp_refusals rdp_cases
 }
 
 # The programs whose name says that they run threads, and the gateway itself under calls and desktops.
@@ -212,7 +212,7 @@ do_tsan() {
 	if [ -n "$list" ]; then
 		if cmake --build "$BUILD/tsan" --target $list -j "$jobs" >>"$BUILD/tsan.log" 2>&1; then ctests tsan -R "$rx"; else bad "build of the concurrent tests"; fi
 	fi
-	HOLDFAST_SLOW=4 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 TSAN_OPTIONS=halt_on_error=0:exitcode=66 sanitized tsan reload sip_calls rdp_users
+	HOLDFAST_SLOW=4 HOLDFAST_SANITIZED=1 HOLDFAST_CALLS=1000 TSAN_OPTIONS=halt_on_error=0:exitcode=66 sanitized tsan reload sip_calls sip_nat rdp_users
 }
 
 do_scenario() { library; build_plain && scenarios plain "$jobs" $names; }

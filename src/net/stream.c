@@ -63,7 +63,7 @@ enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, 
 	size_t n = room_for(base, splices, n_splices), head = web ? WEB_HEAD : 0;
 	uint8_t *p;
 
-	if (f->end || f->phase == PHASE_CLOSING)
+	if (f->end || f->phase == PHASE_CLOSING || (web && !f->stream->web.open))
 		return HF_ECLOSED;
 	if (!buf_room(b, n + (web ? WEB_HEAD + WEB_ROOM : 0), OUT_MAX))
 		return HF_EFULL;
@@ -170,13 +170,14 @@ static void clean(struct flow *f)
 		drain(f);
 	if (buf_len(&s->out) < LOW)
 		unblock(f->w, f);
-	if (f->end && f->stream->link)
+	if (f->end && f->stream->link) {
 		end_link(f);
-	else if (f->end) {
+	} else if (f->end) {
 		web_bye(f);
 		conn_close_later(f, f->end);
-	} else
+	} else {
 		watch(f);
+	}
 }
 
 void worker_flush(struct worker *w)

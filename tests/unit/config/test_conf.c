@@ -233,6 +233,27 @@ static void test_cuts(void **state)
 	assert_non_null(conf);
 }
 
+/* WebSockets are listened to and never dialled, and are no way for a server to answer by; pages by their Origin. Fails without may_be (endpoint.c; above,
+ * a server at ws:// is refused), has_way's exception, or a check of read_origins. */
+static void test_web(void **state)
+{
+	static const char *const wrong[] = {"*", "phones.example.com", "https://", "https:phones.example.com", "https://phones.example.com/", "any https://phones.example.com"};
+	char text[500];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		snprintf(text, sizeof text, GOOD_SERVICE "ws-origin = %s\n" GOOD_POOL, wrong[i]);
+		refuses(text, 5, "any | SCHEME://HOST[:PORT] ...");
+	}
+	refuses("[service calls]\nprotocol = tide\nlisten = ws://192.0.2.1:80\npool = pbx\n[pool pbx]\nserver = a tcp://192.0.2.11:1\n", 6, "add a listen = udp://... of IPv4");
+	accepts(GOOD_SERVICE "listen = ws://192.0.2.1:80\nws-origin = https://phones.example.com http://localhost:8080\nws-ping = off\n" GOOD_POOL);
+	assert_int_equal(conf->services[0].listens[1].transport, HF_WS);
+	assert_true(hf_bytes_eq(conf->services[0].web_origins, HF_LIT("https://phones.example.com http://localhost:8080")));
+	assert_int_equal(conf->services[0].web_ping, 0);
+	accepts(GOOD_SERVICE "ws-origin = any\n" GOOD_POOL);
+	assert_int_equal(conf->services[0].web_origins.n, 0);
+}
+
 /* Certificates, the names that servers must have, and what one without the other would mean. Each line of `wrong` fails without its check. */
 static void test_tls(void **state)
 {
@@ -266,7 +287,7 @@ static void test_tls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_tls, drop_all),
+		cmocka_unit_test_teardown(test_web, drop_all), cmocka_unit_test_teardown(test_tls, drop_all),
 		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all),
 		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),

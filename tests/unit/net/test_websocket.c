@@ -132,12 +132,13 @@ static void no_text_that_is_none(void **state)
 	close(s);
 }
 
-/* Fails when the client is not told why, or the connection stays. */
+/* Fails when the client is not told why, when the connection stays, or when a message goes before there is a WebSocket. */
 static void refused(void **state)
 {
 	int c = rig_client();
 
 	(void)state;
+	assert_int_equal(stream_put(rig_flow(0), NULL, HF_LIT("early"), NULL, 0), HF_ECLOSED);
 	rig_say(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	rig_hear(c, "HTTP/1.1 426 Upgrade Required\r\n");
 	while (recv(c, (char[64]){0}, 64, MSG_DONTWAIT) > 0)
