@@ -1,5 +1,5 @@
-/* Who is reached by its flow alone: a WebSocket, whoever says `ob` (RFC 5626 4.3), and a phone that knows itself by another address than the one
- * it is seen from, since its Contact leads nowhere then. Called by edit.c for requests of clients that make dialogs. */
+/* Who is reached by its flow alone: a WebSocket; and of those whose first hop we are, whoever says `ob` (RFC 5626 4.3), and a phone that knows itself by
+ * another address than the one it is seen from, since its Contact leads nowhere then. Called by edit.c for requests of clients that make dialogs. */
 #include "inside.h"
 
 static bool first_contact(const struct sip_msg *m, struct sip_uri *out)
@@ -30,7 +30,7 @@ bool sip_behind(const struct sip_step *s)
 
 	if (hf_transport_is_web(s->ev->transport))
 		return true;
-	if ((!elsewhere && !s->stream) || !first_contact(&s->p->msg, &u)) /* of most datagrams the Contact is not looked for */
+	if (s->p->msg.n_vias != 1 || (!elsewhere && !s->stream) || !first_contact(&s->p->msg, &u)) /* of most datagrams the Contact is not looked for */
 		return false;
 	return sip_param(u.params, HF_LIT("ob")).p || (elsewhere && hf_bytes_ieq(u.host, s->p->msg.via[0].host));
 }

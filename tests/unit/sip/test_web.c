@@ -203,6 +203,7 @@ static void phones_behind_nat(void **state)
 		{"udp", "198.51.100.7:40001", "SIP/2.0/UDP 10.1.1.1;rport;branch=z9hG4bK1", "Contact: <sip:alice@198.51.100.7:40001;ob>" CRLF, true},
 		{"tcp", "198.51.100.7:40001", "SIP/2.0/TCP 198.51.100.7;branch=z9hG4bK1", "Contact: <sip:alice@198.51.100.7:40001;transport=tcp;ob>" CRLF, true},
 		{"tcp", "198.51.100.7:40001", "SIP/2.0/TCP 198.51.100.7;branch=z9hG4bK1", "Contact: <sip:alice@198.51.100.7:40001;transport=tcp>" CRLF, false},
+		{"tcp", "198.51.100.7:40001", "SIP/2.0/TCP 198.51.100.7;branch=z9hG4bK1" CRLF "Via: SIP/2.0/TCP 10.1.1.1;branch=z9hG4bK0", "Contact: <sip:alice@10.1.1.1;transport=tcp;ob>" CRLF, false},
 		{"tcp", "198.51.100.7:40001", "SIP/2.0/TCP 10.1.1.1;branch=z9hG4bK1", "Contact: <sip:alice@10.1.1.1;transport=tcp>" CRLF, true},
 	};
 
