@@ -258,7 +258,8 @@ void tales_sweep(struct hf_net *net, uint64_t now_ms)
 	for (unsigned i = 0; i < CHAINS / SWEEPS && atomic_load_explicit(&t->n, memory_order_relaxed); i++) {
 		for (struct tale *x = over(t, t->swept, now_ms), *next; x; x = next) {
 			next = x->next;
-			tell_session(net, x, "expired", now_ms);
+			if (hf_lines_wanted(net->lines)) /* else it was switched off meanwhile */
+				tell_session(net, x, "expired", now_ms);
 			tale_free(x);
 		}
 		t->swept = (t->swept + 1) % CHAINS;

@@ -177,15 +177,22 @@ static void named(void **state)
 	assert_true(hf_bytes_eq(hf_writer_view(&w), HF_LIT("key:a\"b\n")));
 }
 
-/* Nobody listens: nothing is kept. Fails without wanted(). */
+/* Nobody listens: nothing is kept, and what was is let go of. Fails without wanted(), and without the look in the sweep. */
 static void unwanted(void **state)
 {
+	struct hf_lines_view v;
+
 	(void)state;
+	ask(10, OPENS, false, NULL, 1, HF_WHY_HOME);
 	assert_int_equal(hf_lines_open(lines, HF_NONE), HF_OK);
+	for (int i = 0; i < 16; i++)
+		tales_sweep(rig.net, rig.w->now_ms + 10000); /* what began before is over now */
 	ask(9, OPENS, false, NULL, 1, HF_WHY_HOME);
 	assert_null(tale_flow(rig.w));
 	assert_int_equal(hf_lines_open(lines, hf_bytes_str(path)), HF_OK);
 	ask(9, HF_LIFE_LINGER, 0, false, "bye", 1, HF_WHY_COOKIE);
+	hf_lines_view(lines, &v);
+	assert_int_equal(v.lost + v.waiting, 0);
 	assert_string_equal(told(), "");
 }
 
