@@ -154,6 +154,31 @@ static void messages_are_kept_apart(void **state)
 	assert_int_equal(k.n_sent, 0);
 }
 
+/* Every allocation failing once: what goes out is whole or not at all, and the connection stays (line_message looks). Fails when the end of a message is
+ * taken to be lost with the room for it. */
+static void every_allocation_failing(void **state)
+{
+	static char texts[3][2048], whole[8192];
+
+	(void)state;
+	strcpy(texts[0], from_page("INVITE", CONTACT));
+	strcpy(texts[1], from_page("REGISTER", "Supported: path, outbound" CRLF CONTACT));
+	strcpy(texts[2], kit_request((struct kit_request){.method = "INVITE", .via = PAGE_VIA, .extra = "Proxy-Require: foo" CRLF}));
+	for (unsigned i = 0; i < 3; i++)
+		for (long at = 1, failed = 1; failed; at++) {
+			line_message(&page, texts[i]);
+			strcpy(whole, k.out);
+			page.notes_n = 0;
+			k.arena.fail_at = at;
+			line_message(&page, texts[i]);
+			failed = k.arena.fail_at == 0;
+			k.arena.fail_at = 0;
+			if (k.n_sent && strcmp(k.out, whole) != 0 && !begins("SIP/2.0 "))
+				fail_msg("message %u, allocation %ld: changed by it:\n%s", i, at, k.out);
+			page.notes_n = 0;
+		}
+}
+
 static void call_to(const char *contact)
 {
 	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "INVITE", .uri = contact, .via = "SIP/2.0/UDP 192.0.2.101:5060;branch=z9hG4bKs", .from_tag = "s1", .call_id = "s-call"}));
@@ -233,7 +258,7 @@ static void phones_behind_nat(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(b27_a_call_of_a_page), T(later_requests_of_a_page), T(a_call_to_a_page), T(messages_are_kept_apart), T(without_a_path), T(names_of_transports),
+	const struct CMUnitTest tests[] = {T(b27_a_call_of_a_page), T(later_requests_of_a_page), T(a_call_to_a_page), T(messages_are_kept_apart), T(every_allocation_failing), T(without_a_path), T(names_of_transports),
 		T(phones_behind_nat)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
