@@ -90,6 +90,31 @@ static void of_its_kind(void **state)
 	close(speaker);
 }
 
+/* Three of one address, so of one list; they leave from its middle, end and beginning, once each. */
+static void one_list(void **state)
+{
+	static struct { struct flow f; struct stream s; } of[3];
+	static const unsigned leaves[3] = {1, 0, 2};
+	struct hf_flow_name name;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		of[i].f = (struct flow){.w = rig.w, .slot = 70 + i, .generation = 1, .service = (uint16_t)(i + 1), .transport = HF_TCP, .stream = &of[i].s,
+			.source = {.family = 4, .port = 9, .ip = {192, 0, 2, 51}}};
+		peers_enter(rig.net->peers, &of[i].f);
+		peers_enter(rig.net->peers, &of[i].f);
+	}
+	for (unsigned gone = 0; gone < 3; gone++) {
+		peers_leave(rig.net->peers, &of[leaves[gone]].f);
+		peers_leave(rig.net->peers, &of[leaves[gone]].f);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(peers_find(rig.net->peers, (uint16_t)(i + 1), &of[0].f.source, HF_TCP, &name), of[i].s.listed);
+			assert_true(!of[i].s.listed || name.slot == 70 + i);
+		}
+	}
+	assert_false(of[2].s.listed);
+}
+
 /* Behind a PROXY header it is known by the address that this names. */
 static void behind_a_balancer(void **state)
 {
@@ -113,7 +138,7 @@ static void behind_a_balancer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(of_its_kind), T(behind_a_balancer)};
+	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(of_its_kind), T(one_list), T(behind_a_balancer)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
