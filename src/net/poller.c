@@ -13,7 +13,7 @@ struct poller {
 	int ep;
 	bool stop;
 	int at, n;             /* of the events of this turn: which is told, how many there are */
-	struct watch *again;   /* to be told next turn */
+	struct watch *again;   /* to be told behind those */
 	struct timers timers;
 	struct epoll_event event[EVENTS];
 };
