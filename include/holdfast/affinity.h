@@ -37,7 +37,8 @@ uint32_t hf_server_hash(const uint8_t hash_key[16], struct hf_bytes pool, struct
 /* What is to become of the key's entry. Lives are seconds from now. */
 enum hf_life {
 	HF_LIFE_NONE,   /* answer only; the table is left as it is */
-	HF_LIFE_START,  /* an entry is made where there is none (by placement), and gets the flags and life given; one that exists keeps its server */
+	HF_LIFE_START,  /* an entry is made where there is none (by placement), and gets the flags and life given; one that exists keeps its server. Counted,
+	                 * and neither tentative nor a bond, it is an answer: one that is uncounted and firm, so has ended, is left as it is */
 	HF_LIFE_TOUCH,  /* an entry that exists becomes firm, counted too by the flag, and lives on (written only when an eighth of the life is gone);
 	                 * where there is none, one is made if the server came from a hint, else nothing is written */
 	HF_LIFE_LINGER, /* an entry that exists becomes uncounted and lives as given; with HF_COUNTED one that counts stays as it is; nothing is made */

@@ -4,6 +4,12 @@
 
 static uint32_t longer(uint32_t a, uint32_t b, uint64_t now_ms) { return tick_left(a, now_ms) > tick_left(b, now_ms) ? a : b; }
 
+/* An answer that is repeated when its session has ended: firm it was, and counts no more. What is refused is not firm yet, and a late answer counts it. */
+static bool has_ended(const struct entry *x, const struct wish *w)
+{
+	return w->life == HF_LIFE_START && (w->flags & (HF_COUNTED | HF_TENTATIVE | HF_BOND)) == HF_COUNTED && !(x->flags & (HF_COUNTED | HF_TENTATIVE));
+}
+
 /* x as it is after the wish; false: it ends. */
 static bool live(struct entry *x, struct record *r, const struct wish *w, uint64_t now_ms)
 {
@@ -15,6 +21,8 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 			r->flows++;
 		/* fallthrough */
 	case HF_LIFE_START:
+		if (has_ended(x, w))
+			break;
 		if (!(w->flags & HF_TENTATIVE))
 			x->flags &= ~(unsigned)HF_TENTATIVE;
 		x->flags |= w->flags & (HF_COUNTED | HF_BOND);

@@ -130,6 +130,34 @@ static void within_a_call(void **state)
 	farm_free(f);
 }
 
+/* An answer that is repeated behind the end counts nobody; one that comes behind a refusal does (another server's, late), and a new start does. Fails
+ * without has_ended, or when it does not look at TENTATIVE. */
+static void answers_behind_the_end(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 1, 0, 100, T0);
+	struct hf_where w;
+
+	(void)state;
+	(void)farm_ask(f, 5, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0);
+	assert_int_equal(farm_learn(f, 5, 0, HF_LIFE_START, 800, HF_COUNTED, T0), HF_OK);
+	assert_int_equal(farm_learn(f, 5, 0, HF_LIFE_LINGER, 32, 0, T0), HF_OK);
+	assert_int_equal(farm_learn(f, 5, 0, HF_LIFE_START, 800, HF_COUNTED, T0 + S), HF_OK);
+	assert_int_equal(load(f, 1), 0);
+	hf_engine_where(f->e, 5, &w, T0 + S);
+	assert_true(w.expires_s <= 36);
+	(void)farm_ask(f, 5, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0 + 2 * S);
+	assert_int_equal(load(f, 1), 1);
+	assert_int_equal(farm_learn(f, 5, 0, HF_LIFE_START, 800, HF_COUNTED, T0 + 2 * S), HF_OK);
+	assert_int_equal(load(f, 1), 1);
+	(void)farm_ask(f, 6, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0);
+	assert_int_equal(farm_learn(f, 6, 0, HF_LIFE_LINGER, 32, 0, T0), HF_OK);
+	assert_int_equal(load(f, 1), 1);
+	assert_int_equal(farm_learn(f, 6, 0, HF_LIFE_START, 800, HF_COUNTED, T0 + S), HF_OK);
+	assert_int_equal(load(f, 1), 2);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* What makes no entry: NONE, LINGER, CLOSE, END, and TOUCH without a hint. */
 static void nothing_is_made(void **state)
 {
@@ -450,7 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call),
-		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
+		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(answers_behind_the_end), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
 		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(unless_firm), cmocka_unit_test(placed_by_another),
 		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),
 	};
