@@ -1,10 +1,10 @@
 """Attended transfers over four servers: a REFER names another call, and the INVITE with Replaces that follows reaches the server of that call, though both
 calls are at servers of their own and the pool has changed since: exactly in auto and table, by its hash in hash. Without references half of them are at
-servers that answer 481. A Call-ID that nobody knows goes by its hash. Small on each run, 10,000 transfers with --full."""
+servers that answer 481. A Call-ID that nobody knows goes by its hash. Small on each run, 12,500 transfers with --full."""
 from scenario import FULL, check, equal
 
-TIMEOUT = 600 if FULL else 120
-N = 5000 if FULL else 150                               # transfers before the pool changes, and as many behind
+TIMEOUT = 900 if FULL else 120
+N = 2500 if FULL else 150                               # transfers before the pool changes, and as many behind
 
 
 def transfers(phones, n, what):
