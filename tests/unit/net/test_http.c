@@ -19,8 +19,8 @@ static struct hf_timer *stop;
 static struct hf_http *http;
 static struct hf_addr at;
 static char asked[64];
-static char got[1 << 21];
-#define BIG (1u << 20)
+static char got[1 << 24];
+#define BIG (12u << 20) /* more than both ends of a connection hold */
 
 static unsigned page(void *arg, struct hf_bytes path, const char **type, struct hf_writer *w)
 {
