@@ -8,7 +8,7 @@
 #include "holdfast/clock.h"
 #include "sock.h"
 #include "tale.h"
-#include "watch.h"
+#include "notice.h"
 
 #define DRAIN_MS 2000      /* what was sent to a client that is refused has this long to arrive */
 
@@ -137,7 +137,7 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 	}
 	if (up && to->fd < 0) {
 		if (!f->failed)
-			watch_placed(p, m);
+			notice_placed(p, m);
 		if (!f->failed)
 			dial_start(f, m, p->service->pool->conf->dial_timeout, hf_bytes_of(w->scratch, n));
 		return;

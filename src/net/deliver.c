@@ -3,7 +3,7 @@
 #include "flow.h"
 #include "guard.h"
 #include "tale.h"
-#include "watch.h"
+#include "notice.h"
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
 
@@ -140,7 +140,7 @@ static void steps(struct parcel *p)
 		p->failed = 0;
 		p->rt->front->step(&p->ctx, &p->ev, &acts);
 		if (p->ctx.seen.name && p->ev.kind == HF_EV_BYTES && p->w)
-			watch_came(p);
+			notice_came(p);
 		for (unsigned i = 0; i < acts.n; i++)
 			if (allowed(p, acts.a[i].kind))
 				(p->story ? looks : run)[acts.a[i].kind](p, &acts.a[i]);

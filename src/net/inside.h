@@ -21,7 +21,7 @@
 struct counts { /* one a service and worker; only that worker writes */
 	_Atomic uint64_t parcels, flows, open_flows;
 	_Atomic uint64_t reasons[HF_REASON_MAX];
-	_Atomic uint64_t asked[HF_NAMES_MAX], answered[HF_NAMES_MAX][HF_CLASSES]; /* watch.h */
+	_Atomic uint64_t asked[HF_NAMES_MAX], answered[HF_NAMES_MAX][HF_CLASSES]; /* notice.h */
 } __attribute__((aligned(64)));
 
 struct service_rt {
@@ -41,7 +41,7 @@ struct member_rt { /* control thread, but for what workers tell */
 	uint64_t last_failure_ms;
 };
 
-struct tally { /* of a member; only the worker whose it is writes (watch.h) */
+struct tally { /* of a member; only the worker whose it is writes (notice.h) */
 	_Atomic uint32_t server;    /* its hash: an id may become another server's */
 	_Atomic uint64_t why[HF_WHY_COUNT], answers[HF_CLASSES];
 };
@@ -345,7 +345,7 @@ struct parcel {
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
-	uint64_t session, seen_us;    /* watch.c: ring.c's number of it, when it was seen; 0: not yet */
+	uint64_t session, seen_us;    /* notice.c: ring.c's number of it, when it was seen; 0: not yet */
 	unsigned failed;              /* a reason: a SEND could not be done */
 	struct hold *hold;            /* which this is an event of; or the one that HOLD made of it */
 	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */

@@ -1,9 +1,9 @@
 /* The last messages that passed a worker, in a ring of a fixed size: the worker writes, the control thread reads beside it without a lock. A record
- * has a number of its own, which is 0 while it is written: who reads one that changes meanwhile lets it go. It knows no message, only what watch.c
+ * has a number of its own, which is 0 while it is written: who reads one that changes meanwhile lets it go. It knows no message, only what notice.c
  * says of one. */
 #include <stdlib.h>
 
-#include "watch.h"
+#include "notice.h"
 
 #define WORDS 8 /* a record is one line of the cache */
 

@@ -3,7 +3,7 @@
 #include "flow.h"
 #include "holdfast/hash.h"
 #include "peers.h"
-#include "watch.h"
+#include "notice.h"
 
 static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to, enum hf_transport t, const struct hf_listener_info *in)
 {
@@ -48,7 +48,7 @@ static void send_from(struct parcel *p, const struct hf_listener_info *l, const 
 	else if (udp_send(p->w, p->service, (unsigned)(l - p->service->infos), to, from, base_of(p, s), s->splices, s->n_splices) != HF_OK)
 		failed(p, HF_R_TOO_BIG);
 	else
-		watch_sent(p, s, HF_UDP, from && l->wildcard ? from : &l->addr, l->addr.port, to);
+		notice_sent(p, s, HF_UDP, from && l->wildcard ? from : &l->addr, l->addr.port, to);
 }
 
 static void send_link(struct parcel *p, const struct hf_listener_info *l, const struct link_to *to, const struct hf_send *s)
@@ -61,7 +61,7 @@ static void send_link(struct parcel *p, const struct hf_listener_info *l, const 
 	else if (e != HF_OK)
 		failed(p, e == HF_EFULL ? HF_R_SEND_FULL : e == HF_ECLOSED ? HF_R_FLOW_GONE : HF_R_BAD_STEP);
 	else
-		watch_sent(p, s, to->transport, &f->local, f->local.port, &to->addr);
+		notice_sent(p, s, to->transport, &f->local, f->local.port, &to->addr);
 }
 
 static void send_server(struct parcel *p, const struct hf_send *s)
@@ -82,7 +82,7 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 		send_from(p, l, &m->addr, m->from.family ? &m->from : NULL, s);
 	}
 	if (!p->failed)
-		watch_placed(p, m);
+		notice_placed(p, m);
 }
 
 /* Our own answers to one address, a second. A place stands for all addresses that meet in it; a member is never refused. */
@@ -115,7 +115,7 @@ static void send_source(struct parcel *p, const struct hf_send *s)
 	else if (stream_put(p->flow, NULL, base_of(p, s), s->splices, s->n_splices) != HF_OK)
 		stream_end_later(p->flow, HF_R_SEND_FULL); /* it does not read its answers */
 	else
-		watch_sent(p, s, p->ev.transport, &p->ev.local, p->ev.local.port, &p->ev.source);
+		notice_sent(p, s, p->ev.transport, &p->ev.local, p->ev.local.port, &p->ev.source);
 }
 
 static bool send_flow(struct parcel *p, const struct hf_send *s);
@@ -191,7 +191,7 @@ static bool send_flow(struct parcel *p, const struct hf_send *s)
 	}
 	if (s->flow.worker == w->index ? !conn_deliver(w, &s->flow, hf_bytes_of(w->scratch, n)) : false)
 		return false;
-	watch_sent(p, s, s->transport, &s->local, 0, &s->addr);
+	notice_sent(p, s, s->transport, &s->local, 0, &s->addr);
 	if (s->flow.worker == w->index || letter_post(&w->net->workers[s->flow.worker], &l, hf_bytes_of(w->scratch, n)))
 		return true;
 	if (p->flow)

@@ -8,7 +8,7 @@
 #include "holdfast/log.h"
 #include "export.h"
 #include "inside.h"
-#include "watch.h"
+#include "notice.h"
 
 static void ring(int fd)
 {

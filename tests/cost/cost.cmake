@@ -2,7 +2,7 @@
 # NAME and the most it may be, some above what gcc -O2 makes of it. Not for instrumented programs, nor where a scanner has no SSE2.
 set(hf_costs
   "sip 18000 hf_sip hf_base"
-  "watch 1200 hf_net hf_fronts_all hf_net hf_config hf_fronts_all hf_base"
+  "notice 1200 hf_net hf_fronts_all hf_net hf_config hf_fronts_all hf_base"
   "guard 3000 hf_net hf_base"
 )
 

@@ -2,7 +2,7 @@
 #include "rig.h"
 
 #include "export.h"
-#include "watch.h"
+#include "notice.h"
 
 /* ---- a reader of our own: chunks into fields; false: it is no packet ---- */
 
@@ -198,8 +198,8 @@ static void came_and_went(void **state)
 	struct packet got;
 
 	(void)state;
-	watch_came(&p);
-	watch_sent(&p, &s, HF_TCP, &p.ev.local, 5061, &to);
+	notice_came(&p);
+	notice_sent(&p, &s, HF_TCP, &p.ev.local, 5061, &to);
 	assert_false(heard(&got));
 	worker_flush(rig.w);
 	assert_true(heard(&got));
@@ -209,7 +209,7 @@ static void came_and_went(void **state)
 	assert_true(hf_bytes_eq(got.payload, HF_LIT("went")));
 	assert_true(got.from[3] == 1 && got.to[3] == 11 && got.from_port == 5061 && got.to_port == 5080 && got.protocol == 6);
 	rig_front.capture = 0;
-	watch_came(&p);
+	notice_came(&p);
 	worker_flush(rig.w);
 	assert_false(heard(&got));
 }
@@ -224,7 +224,7 @@ static void many(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		watch_came(&p);
+		notice_came(&p);
 	worker_flush(rig.w);
 	while (heard(&got))
 		n++;
@@ -233,7 +233,7 @@ static void many(void **state)
 	assert_true(sent == 100 && lost == 0);
 	rig.conf.gateway.hep = (struct hf_addr){.family = 4, .ip = {255, 255, 255, 255}, .port = 9}; /* a broadcast is refused by the system */
 	for (int i = 0; i < 3; i++)
-		watch_came(&p);
+		notice_came(&p);
 	worker_flush(rig.w);
 	hf_net_exported(rig.net, &sent, &lost);
 	assert_true(sent == 100 && lost == 3);

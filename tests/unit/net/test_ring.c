@@ -1,9 +1,9 @@
-/* The ring of the last messages, and what is counted of them (net/ring.c, watch.c): fixed in size, read beside its writer, no row that a peer made. */
+/* The ring of the last messages, and what is counted of them (net/ring.c, notice.c): fixed in size, read beside its writer, no row that a peer made. */
 #include "rig.h"
 
 #include <pthread.h>
 
-#include "watch.h"
+#include "notice.h"
 
 static void quiet(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts) { (void)ctx, (void)ev, (void)acts; }
 
@@ -126,7 +126,7 @@ static void came(uint16_t name, uint16_t code, uint32_t member)
 {
 	struct parcel p = parcel(name, code, member);
 
-	watch_came(&p);
+	notice_came(&p);
 }
 
 /* Requests by name, answers by name and class, a member's answers by class; what is out of range has a place of its own, or none. Fails with each
@@ -134,7 +134,7 @@ static void came(uint16_t name, uint16_t code, uint32_t member)
 static void counted(void **state)
 {
 	struct counts *c = &rig.rt.counts[0];
-	struct tally *t = watch_tally(rig.w, &rig.pool_rt, &rig.member);
+	struct tally *t = notice_tally(rig.w, &rig.pool_rt, &rig.member);
 
 	(void)state;
 	came(1, 0, 0);
@@ -161,13 +161,13 @@ static void placed(void **state)
 
 	(void)state;
 	p.chosen = (struct hf_chosen){.server = RIG_MEMBER, .why = HF_WHY_SPILL};
-	watch_placed(&p, &rig.member);
+	notice_placed(&p, &rig.member);
 	p.chosen.server = 0;
-	watch_placed(&p, &rig.member);
-	assert_int_equal(watch_tally(rig.w, &rig.pool_rt, &rig.member)->why[HF_WHY_SPILL], 1);
-	assert_int_equal(watch_tally(rig.w, &rig.pool_rt, &rig.member)->why[HF_WHY_COOKIE], 1);
+	notice_placed(&p, &rig.member);
+	assert_int_equal(notice_tally(rig.w, &rig.pool_rt, &rig.member)->why[HF_WHY_SPILL], 1);
+	assert_int_equal(notice_tally(rig.w, &rig.pool_rt, &rig.member)->why[HF_WHY_COOKIE], 1);
 	other.hash++;
-	assert_int_equal(watch_tally(rig.w, &rig.pool_rt, &other)->why[HF_WHY_SPILL], 0);
+	assert_int_equal(notice_tally(rig.w, &rig.pool_rt, &other)->why[HF_WHY_SPILL], 0);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /* What it costs that a transaction is watched: counted by name, code, server and why, and noted in the ring, for two messages that come and two that go.
- *   work_watch ROUNDS
+ *   work_notice ROUNDS
  * Breaks when: a counter is written with a locked instruction or found by a search, or a session's number is made for every copy of a message. */
 #include <stdlib.h>
 
-#include "../../src/net/watch.h"
+#include "../../src/net/notice.h"
 
 static struct hf_net net = {.n_workers = 1};
 static struct worker w;
@@ -39,11 +39,11 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct parcel request = parcel(0), answer = parcel(200);
 
-		watch_came(&request);
-		watch_placed(&request, &member);
-		watch_sent(&request, &up, HF_UDP, &member.addr, 5060, &member.addr);
-		watch_came(&answer);
-		watch_sent(&answer, &down, HF_UDP, &member.addr, 5060, &answer.ev.source);
+		notice_came(&request);
+		notice_placed(&request, &member);
+		notice_sent(&request, &up, HF_UDP, &member.addr, 5060, &member.addr);
+		notice_came(&answer);
+		notice_sent(&answer, &down, HF_UDP, &member.addr, 5060, &answer.ev.source);
 	}
 	return counts.asked[0] == rounds && counts.answered[0][2] == rounds ? 0 : 1;
 }

@@ -1,9 +1,9 @@
-/* Counting and noting what passes; see watch.h. Called by deliver.c and by who sends; decides nothing. */
-#include "watch.h"
+/* Counting and noting what passes; see notice.h. Called by deliver.c and by who sends; decides nothing. */
+#include "notice.h"
 
 #include "export.h"
 
-struct tally *watch_tally(const struct worker *w, const struct pool_rt *pool, const struct snap_member *m)
+struct tally *notice_tally(const struct worker *w, const struct pool_rt *pool, const struct snap_member *m)
 {
 	struct tally *t = pool->tallies && m ? &pool->tallies[(size_t)w->index * (HF_SERVERS_MAX + 1) + m->id] : NULL;
 
@@ -22,13 +22,13 @@ static unsigned class_of(unsigned code) { return code >= 100 && code < 100 * HF_
 static void count(struct parcel *p, const struct hf_seen *s, const struct snap_member *m)
 {
 	struct counts *c = &p->rt->counts[p->w->index];
-	struct tally *t = s->code ? watch_tally(p->w, p->pool, m) : NULL;
+	struct tally *t = s->code ? notice_tally(p->w, p->pool, m) : NULL;
 
 	if (s->name > HF_NAMES_MAX)
 		return;
-	watch_bump(s->code ? &c->answered[s->name - 1][class_of(s->code)] : &c->asked[s->name - 1]);
+	notice_bump(s->code ? &c->answered[s->name - 1][class_of(s->code)] : &c->asked[s->name - 1]);
 	if (t)
-		watch_bump(&t->answers[class_of(s->code)]);
+		notice_bump(&t->answers[class_of(s->code)]);
 }
 
 /* Once for all that comes of a parcel: a clock costs as much as the rest. */
@@ -40,7 +40,7 @@ static void look(struct parcel *p)
 	p->seen_us = hf_clock_us();
 }
 
-void watch_came(struct parcel *p)
+void notice_came(struct parcel *p)
 {
 	const struct hf_seen *s = &p->ctx.seen;
 	const struct snap_member *m = p->ev.member && p->service ? snap_by_hash(p->service->pool, p->ev.member) : NULL;
@@ -60,15 +60,15 @@ static enum hf_why why_of(const struct parcel *p, const struct snap_member *m)
 	return p->chosen.server == m->hash ? p->chosen.why : HF_WHY_COOKIE; /* what is sent without asking goes where the message or its hold says */
 }
 
-void watch_placed(struct parcel *p, const struct snap_member *m)
+void notice_placed(struct parcel *p, const struct snap_member *m)
 {
-	struct tally *t = p->w ? watch_tally(p->w, p->service->pool->rt, m) : NULL;
+	struct tally *t = p->w ? notice_tally(p->w, p->service->pool->rt, m) : NULL;
 
 	if (t)
-		watch_bump(&t->why[why_of(p, m)]);
+		notice_bump(&t->why[why_of(p, m)]);
 }
 
-void watch_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
+void notice_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
 {
 	const struct hf_seen *seen = &p->ctx.seen;
 	const struct snap_member *m = s->to == HF_TO_SERVER ? worker_by_hash(p->w, p->service->pool, s->server) : NULL;

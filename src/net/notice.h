@@ -1,26 +1,26 @@
 /* What passes, seen by who watches: counters, and the ring of the last messages (private to net). A front says what a message is (struct hf_seen), net
  * knows where it came from and goes to. Every table here is as large as the protocol's own names and the pool's members make it: no peer can add a row. */
-#ifndef NET_WATCH_H
-#define NET_WATCH_H
+#ifndef NET_NOTICE_H
+#define NET_NOTICE_H
 
 #include "flow.h"
 
 /* Only the worker whose counters they are writes, so that no locked instruction is needed. */
-static inline void watch_bump(_Atomic uint64_t *n) { atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed); }
+static inline void notice_bump(_Atomic uint64_t *n) { atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed); }
 
 /* The tally of a member on a worker: begun anew when its id has become another server's. NULL: there is none. */
-struct tally *watch_tally(const struct worker *w, const struct pool_rt *pool, const struct snap_member *m);
+struct tally *notice_tally(const struct worker *w, const struct pool_rt *pool, const struct snap_member *m);
 
 /* A message has come and the front's first step has said what it is. */
-void watch_came(struct parcel *p);
+void notice_came(struct parcel *p);
 /* A message, or a flow's opening, goes to a member. */
-void watch_placed(struct parcel *p, const struct snap_member *m);
+void notice_placed(struct parcel *p, const struct snap_member *m);
 /* A message has been handed over for sending, from an address of ours (family 0: unknown) and its port there. to: port 0, only its connection is known. */
-void watch_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to);
-static inline void watch_sent(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
+void notice_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to);
+static inline void notice_sent(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
 {
 	if ((p->w->ring || p->w->exporting) && (s->name | s->code ? s->name : p->ctx.seen.name))
-		watch_out(p, s, t, from, own_port, to);
+		notice_out(p, s, t, from, own_port, to);
 }
 
 /* ---- ring.c: the last messages of a worker ---- */
