@@ -28,7 +28,7 @@
  *   hf_member_former         any      O(1)
  *   hf_member_rename         any      O(1)
  *   hf_engine_restore        alone    O(1)
- *   hf_engine_tick           control  O(1): 16,384 scores, or what takes as long
+ *   hf_engine_tick           control  O(16,384 scores, or what takes as long)
  *   hf_engine_sweep          control  O(n)
  *   hf_engine_expire         control  O(S)
  *   hf_engine_reap           control  O(S)
