@@ -13,10 +13,14 @@ set(hf_fuzz_targets
   "sip_answer hf_sip hf_base"
   "sip_key   hf_sip hf_base"
   "sip_values hf_sip hf_base"
+  "sip_stun  hf_sip hf_base"
+  "sip_flow  hf_sip hf_base"
   "x224      hf_rdp hf_base"
   "rdp_token hf_rdp hf_base"
+  "rdp_signed hf_rdp hf_base"
   "rdp_step  hf_rdp hf_base"
   "proxy     hf_net hf_base"
+  "hep       hf_net hf_config hf_fronts_all hf_config hf_base"
   "ws        hf_net hf_base"
   "state_file hf_store hf_base"
   "state_restore hf_net hf_engine hf_base"
@@ -30,7 +34,7 @@ foreach(row ${hf_fuzz_targets})
   endif()
   add_executable(fuzz_${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
   target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/app ${CMAKE_SOURCE_DIR}/protocols ${CMAKE_SOURCE_DIR}/protocols/sip ${CMAKE_SOURCE_DIR}/protocols/rdp
-                             ${CMAKE_SOURCE_DIR}/src/net ${CMAKE_SOURCE_DIR}/src/store)
+                             ${CMAKE_SOURCE_DIR}/src/net ${CMAKE_SOURCE_DIR}/src/store ${CMAKE_SOURCE_DIR}/tests/unit/net)
   target_link_libraries(fuzz_${name} PRIVATE ${words})
   if(HF_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
