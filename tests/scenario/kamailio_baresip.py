@@ -1,6 +1,7 @@
-"""Two baresip phones register at kamailio through the gateway and call each other: both legs of the call run through it, and it holds while a second
-server joins the pool. (kamailio opens the second leg itself: what a member sends goes where its request says.)"""
-import glob, json, os, re, socket, time
+"""Three baresip phones register at kamailio through the gateway. Two call each other: both legs of the call run through it, and it lasts while a second
+server joins the pool, is held and resumed (re-INVITE), and is transferred to the third phone (REFER). Every request of it is kamailio's.
+(kamailio opens the second leg itself: what a member sends goes where its request says.)"""
+import glob, json, os, re, socket
 
 from _certs import Authority
 from scenario import Skip, check, equal, free_port, need, until
@@ -120,28 +121,36 @@ def play(s, transport):
     kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"{transport}:127.0.0.1:{port}"])
     g = s.gateway(ini())
     until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]), 10)
-    ports = [free_port(), free_port()]
+    ports = [free_port() for _ in range(3)]
     at, net = g.at("calls", transport), {"udp": "127.0.6", "tcp": "127.0.7", "tls": "127.0.8"}[transport]
-    a, b = (phone(s, user, user, f"{net}.{n}", at, ports[n - 1], transport, config=config) for n, user in ((1, "alice"), (2, "bob")))
-    until("both phones are registered", lambda: all("200 OK" in p.text() for p in (a, b)), 10)
+    phones = [phone(s, user, user, f"{net}.{n + 1}", at, ports[n], transport, config=config) for n, user in enumerate(("alice", "bob", "carol"))]
+    until("all phones are registered", lambda: all("200 OK" in p.text() for p in phones), 10)
     sources = set(re.findall(r"SEEN REGISTER \S+ from (\S+)", kam.text()))
     check(sources and all(x.startswith("127.0.0.1:") for x in sources) and (transport != "udp" or len(sources) == 1), "kamailio sees the gateway alone:", sorted(sources))
     before = g.status()["services"][0]["parcels"]
     command(ports[0], "dial", f"sip:bob@{DOMAIN}")
     calls = lambda: [len(re.findall(r"ESTABLISHED", command(p, "listcalls"))) for p in ports]
-    until("the call is up at both phones", lambda: calls() == [1, 1], 10, 0.3)
+    until("the call is up at both phones", lambda: calls() == [1, 1, 0], 10, 0.3)
     g.reload(ini(other))
     g.wait_state("pbx2", "up")
     sessions = {x["name"]: x["sessions"] for x in g.ctl("servers")["servers"]}
     check(sessions["kam"] >= 1 and sessions["pbx2"] == 0, "sessions:", sessions)
-    time.sleep(0.5)
-    command(ports[0], "hold")
-    command(ports[0], "resume")
-    equal(calls(), [1, 1], "calls after hold and resume")
-    command(ports[0], "hangup")
-    until("the call is over at both phones", lambda: calls() == [0, 0], 10, 0.3)
+    call = re.search(r"SEEN INVITE (\S+)", kam.text())[1]
+    times = lambda method: len(re.findall(rf"SEEN {method} {re.escape(call)} ", kam.text()))
+    for n, what in ((2, "hold"), (3, "resume")):
+        command(ports[0], what)
+        until(f"kamailio has the re-INVITE and the ACK of {what}", lambda: (times("INVITE"), times("ACK")) == (n, n), 10)
+        equal(calls(), [1, 1, 0], f"calls after {what}")
+    g.ctl("drain", "pbx2")                                  # the call that a transfer makes is a new one, and only kamailio knows where carol is
+    command(ports[0], "transfer", f"sip:carol@{DOMAIN}")
+    until("bob's call is with carol", lambda: calls() == [0, 1, 1], 10, 0.3)
+    check(times("REFER") >= 1, "kamailio saw no REFER of the call")
+    notes = g.status()["services"][0]["requests"].get("NOTIFY", 0)
+    check(notes >= 1, "no NOTIFY of the transfer came to alice through the gateway")
+    command(ports[1], "hangup")
+    until("the call is over at all phones", lambda: calls() == [0, 0, 0], 10, 0.3)
     seen = re.findall(r"SEEN (\w+) \S+ from 127\.0\.0\.1:(\d+)", kam.text())
-    for method in ("INVITE", "ACK", "BYE"):
+    for method in ("INVITE", "ACK", "REFER", "BYE"):
         check(any(m == method and (transport != "udp" or p == at.rsplit(":", 1)[1]) for m, p in seen), f"kamailio saw no {method} from the gateway:", seen[-10:])
     legs = g.status()["services"][0]["parcels"] - before
     check(legs >= 12, f"{legs} parcels for a call whose two legs run through the gateway")
