@@ -26,6 +26,8 @@ struct hold {
 	size_t n;
 	uint8_t *octets;     /* NULL: let go */
 };
+/* A held request costs its octets and at most 512: its place, a place in each of two lists that may just have doubled, the heads of two allocations. */
+_Static_assert(sizeof(struct hold) + 2 * 2 * sizeof(struct hold *) + 2 * 16 <= 512, "a hold is small");
 
 struct holds {
 	struct worker *w;
