@@ -128,7 +128,7 @@ struct hf_event {
 	enum hf_transport transport; /* what it came over */
 	uint32_t member;        /* parcels: the member whose exact address and port is the source, or to which we dialled this connection; or 0 */
 	bool from_servers;      /* it came from where servers are: a member, an inside listener, or `servers-from` */
-	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed */
+	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed: of a message that has come back, how it is reached now; `out` NULL: not */
 	unsigned reason;        /* FAIL, END */
 	struct hf_flow_name flow_name; /* events of a flow: its name */
 	void *hold;             /* events of a hold: its HF_HOLD_STATE octets, as the last HOLD left them */
@@ -203,7 +203,7 @@ struct hf_send {
 	uint32_t server;      /* TO_SERVER */
 	uint32_t listener;    /* RETURN: its hash. SERVER, NEXT_HOP: 0 = net's choice, as told in hf_chosen.out / out_for */
 	struct hf_addr addr;  /* RETURN, NEXT_HOP */
-	enum hf_transport transport; /* RETURN, NEXT_HOP */
+	enum hf_transport transport; /* RETURN, NEXT_HOP; SERVER: TCP sends over a connection to the address of a server whose line says UDP */
 	struct hf_addr local; /* RETURN: from this address (wildcard listeners); family 0: any */
 	struct hf_flow_name flow;
 	struct hf_bytes base; /* p == NULL: the event's octets */

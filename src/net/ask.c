@@ -16,6 +16,26 @@ static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 	return m ? m->id : HF_NO_SERVER;
 }
 
+void ask_reach(struct parcel *p, const struct snap_member *m)
+{
+	struct hf_chosen *c = &p->chosen;
+
+	c->server = m->hash;
+	c->name = hf_bytes_str(m->name);
+	c->addr = m->addr;
+	c->transport = m->transport;
+	if (parcel_paired(p))
+		return;
+	c->out = send_out_for(p, &m->addr, m->transport);
+	if (c->out) {
+		c->out_addr = c->out->addr;
+		if (c->out->wildcard && m->from.family) {
+			c->out_addr = m->from;
+			c->out_addr.port = c->out->addr.port;
+		}
+	}
+}
+
 static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, const struct hf_answer *a)
 {
 	struct hf_chosen *c = &p->chosen;
@@ -29,21 +49,8 @@ static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, 
 		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n, tag);
 	if (!m)
 		return;
-	c->server = m->hash;
-	c->name = hf_bytes_str(m->name);
-	c->addr = m->addr;
-	c->transport = m->transport;
 	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, NULL);
-	if (parcel_paired(p))
-		return;
-	c->out = send_out_for(p, &m->addr, m->transport);
-	if (c->out) {
-		c->out_addr = c->out->addr;
-		if (c->out->wildcard && m->from.family) {
-			c->out_addr = m->from;
-			c->out_addr.port = c->out->addr.port;
-		}
-	}
+	ask_reach(p, m);
 }
 
 static unsigned avoided(const struct parcel *p, const struct hf_ask *a, uint16_t id[HF_AVOID_MAX])

@@ -173,11 +173,14 @@ void deliver_run(struct parcel *p)
 size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes)
 {
 	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .chosen = {.server = server}};
+	const struct snap_member *m = server ? snap_by_hash(s->pool, server) : NULL;
 
 	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_FAIL, .bytes = bytes, .listener = l ? l : &s->infos[0], .source = *to, .local = s->infos[0].addr, .transport = HF_TCP,
 		.chosen = &p.chosen, .reason = reason};
+	if (m)
+		ask_reach(&p, m);
 	deliver_run(&p);
 	return p.took <= bytes.n ? p.took : 0;
 }

@@ -57,6 +57,7 @@ struct stream {
 	uint8_t index;         /* of several links to one address */
 	uint32_t identity;     /* layers_identity, as it was dialled */
 	bool cut;              /* what waits in `out` begins inside a message */
+	bool aside;            /* a link to a member that is spoken to in another way: whether it can be made says nothing of its health */
 	bool again;            /* a link that carries what another could not send: there is no third */
 	bool dirty, blocked, resume; /* in w->dirty; in w->blocked; it was, and has messages to go on with */
 	bool awaited;          /* some in w->blocked wait for this one */

@@ -354,6 +354,8 @@ struct parcel {
 void ask_act(struct parcel *p, const struct hf_act *act);
 void ask_learn(struct parcel *p, const struct hf_act *act);
 void ask_evidence(struct parcel *p, const struct hf_act *act);
+/* Who a member is and how it is reached, into p->chosen. */
+void ask_reach(struct parcel *p, const struct snap_member *m);
 /* explain.c: in place of doing it, counting it, asking it */
 void explain_act(struct parcel *p, const struct hf_act *act);
 void explain_count(struct parcel *p, unsigned reason);

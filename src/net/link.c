@@ -79,6 +79,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->stream->identity = layers_identity(s->pool, to->transport);
 	flow_at(f, s->pool->rt, to->member);
 	f->stream->link = true;
+	f->stream->aside = to->member && to->member->transport != to->transport;
 	f->phase = PHASE_LINKING;
 	at = bucket_of(w->links, f->service, &f->source, f->stream->index);
 	f->stream->next_link = *at;
@@ -106,7 +107,7 @@ struct flow *link_to(struct worker *w, const struct snap_service *s, const struc
 
 void link_failed(struct flow *f, unsigned reason)
 {
-	if (f->server)
+	if (f->server && !f->stream->aside)
 		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
 	stream_end_later(f, reason);
 	worker_flush(f->w);

@@ -68,14 +68,16 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 {
 	const struct snap_member *m = worker_by_hash(p->w, p->service->pool, s->server);
 	const struct hf_listener_info *l;
+	enum hf_transport t;
 
 	if (!m) {
 		failed(p, HF_R_NOT_A_MEMBER);
 		return;
 	}
-	l = s->listener ? snap_listener(p->service, s->listener, NULL) : send_out_for(p, &m->addr, m->transport);
-	if (hf_transport_is_stream(m->transport)) {
-		struct link_to to = {m->addr, m->transport, (unsigned)(p->sticky % p->service->pool->conf->connections), m};
+	t = m->transport == HF_UDP && s->transport == HF_TCP ? HF_TCP : m->transport;
+	l = s->listener ? snap_listener(p->service, s->listener, NULL) : send_out_for(p, &m->addr, t);
+	if (hf_transport_is_stream(t)) {
+		struct link_to to = {m->addr, t, (unsigned)(p->sticky % p->service->pool->conf->connections), m};
 
 		send_link(p, l, &to, s);
 	} else {
