@@ -40,12 +40,39 @@ bool sip_out_to(struct sip_step *s, const struct hf_chosen *c, struct sip_out *o
 	return out->sent_by.p && out->in.text.p;
 }
 
+static size_t length_of(const struct hf_send *send)
+{
+	size_t n = send->base.n;
+
+	for (unsigned i = 0; i < send->n_splices; i++)
+		n += send->splices[i].put.n - (size_t)send->splices[i].cut;
+	return n;
+}
+
+/* A long datagram becomes a message on a connection (RFC 3261 18.1.1): by the length of what goes out, unless what it belongs to has decided. Only the
+ * transport in our Via is another then: sent-by stays, since servers tell transactions apart by it (17.2.3), and so does Record-Route, since what comes
+ * later is of other lengths. */
+static bool compose(struct sip_step *r, const struct hf_chosen *c, struct hf_send *send)
+{
+	enum sip_way *way = &r->p->way;
+	struct sip_out out;
+
+	if (!sip_out_to(r, c, &out) || !sip_edit(r, &out, send))
+		return false;
+	if (c->transport == HF_UDP && *way == SIP_WAY_BY_LENGTH && r->conf->udp_to_tcp)
+		*way = length_of(send) > r->conf->udp_to_tcp ? SIP_WAY_CONNECTION : SIP_WAY_DATAGRAM;
+	send->transport = sip_over(r->p, c);
+	if (send->transport == out.transport)
+		return true;
+	out.transport = send->transport;
+	return sip_edit(r, &out, send);
+}
+
 bool sip_send_to(struct sip_step *r, const struct hf_chosen *c)
 {
 	struct hf_send send = {.to = HF_TO_SERVER, .server = c->server};
-	struct sip_out out;
 
-	if (!sip_out_to(r, c, &out) || !sip_edit(r, &out, &send))
+	if (!compose(r, c, &send))
 		return false;
 	hf_act(r->acts, HF_ACT_SEND)->send = send;
 	return true;
@@ -85,7 +112,7 @@ static void write_rest(const struct sip_msg *m, const char *method, struct hf_wr
 	hf_w_str(w, "\r\nContent-Length: 0\r\n\r\n");
 }
 
-static void send_text(struct sip_step *s, struct hf_writer *w, enum sip_method method, uint32_t server)
+static void send_text(struct sip_step *s, struct hf_writer *w, enum sip_method method, uint32_t server, enum hf_transport over)
 {
 	struct hf_send *send;
 
@@ -96,6 +123,7 @@ static void send_text(struct sip_step *s, struct hf_writer *w, enum sip_method m
 	send = &hf_act(s->acts, HF_ACT_SEND)->send;
 	send->to = HF_TO_SERVER;
 	send->server = server;
+	send->transport = over;
 	send->base = hf_writer_view(w);
 	send->name = (uint16_t)(method + 1);
 }
@@ -129,7 +157,7 @@ void sip_send_ack(struct sip_step *s, const struct sip_step *r, uint32_t server)
 	if (r)
 		write_routes(r, &w);
 	write_rest(m, "ACK", &w);
-	send_text(s, &w, SIP_ACK, server);
+	send_text(s, &w, SIP_ACK, server, hf_bytes_eq(m->via[0].transport, HF_LIT("TCP")) ? HF_TCP : HF_UDP); /* as what it acknowledges */
 }
 
 void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c)
@@ -143,11 +171,12 @@ void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c)
 		sip_count(r, HF_R_NO_MEMORY);
 		return;
 	}
+	out.transport = sip_over(r->p, c);
 	write_start("CANCEL", uri_of(r), &w);
 	sip_write_via(r, &out, &w);
 	write_routes(r, &w);
 	write_rest(m, "CANCEL", &w);
-	send_text(r, &w, SIP_CANCEL, c->server);
+	send_text(r, &w, SIP_CANCEL, c->server, out.transport);
 }
 
 /* ---- notes ---- */
@@ -164,3 +193,4 @@ static void note(struct sip_step *s, const struct sip_hf *hf, uint8_t what, unsi
 
 void sip_note_answer(struct sip_step *s, const struct sip_hf *hf) { note(s, hf, SIP_NOTE_ANSWER, s->p->msg.status); }
 void sip_note_failed(struct sip_step *s, const struct sip_hf *hf) { note(s, hf, SIP_NOTE_FAILED, 0); }
+void sip_note_datagram(struct sip_step *s, const struct sip_hf *hf) { note(s, hf, SIP_NOTE_DATAGRAM, 0); }

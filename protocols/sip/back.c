@@ -11,6 +11,28 @@ struct back {
 	struct sip_hf hf;
 };
 
+/* It was long, and its server takes no connection: then it goes as a datagram (RFC 3261 18.1.1). Its Via alone says how it went, behind "SIP/2.0/". */
+static bool as_datagram(struct sip_step *s, const struct sip_hf *hf)
+{
+	const struct hf_chosen *c = s->ev->chosen;
+	const struct sip_msg *m = &s->p->msg;
+	uint32_t at = m->via[0].value.at + (uint32_t)(sizeof "SIP/2.0/" - 1);
+	struct hf_splice *udp;
+	struct hf_send *send;
+
+	if (!c || !c->out || c->transport != HF_UDP || c->server != hf->server || s->ev->reason == HF_R_SERVER_OFF || s->ev->reason == HF_R_SEND_FULL)
+		return false;
+	if (m->raw.n > SIP_DATAGRAM_MAX || !hf_bytes_eq(hf_bytes_sub(m->raw, at, 3), HF_LIT("TCP")) || !(udp = hf_arena_alloc(s->ctx->arena, sizeof *udp)))
+		return false;
+	*udp = (struct hf_splice){at, 3, HF_LIT("UDP")};
+	send = &hf_act(s->acts, HF_ACT_SEND)->send;
+	*send = (struct hf_send){.to = HF_TO_SERVER, .server = c->server, .base = m->raw, .splices = udp, .n_splices = 1, .name = (uint16_t)(m->method_id + 1)};
+	sip_count(s, SIP_R_NO_TCP);
+	if (hf->has_hold && hf->boot == s->ctx->site->boot && m->method_id != SIP_ACK && m->method_id != SIP_CANCEL)
+		sip_note_datagram(s, hf);
+	return true;
+}
+
 void sip_back(struct sip_step *s)
 {
 	struct back *b = hf_arena_alloc(s->ctx->arena, sizeof *b);
@@ -35,6 +57,8 @@ void sip_back(struct sip_step *s)
 		sip_drop(s, s->ev->reason);
 		return;
 	}
+	if (as_datagram(s, &b->hf))
+		return;
 	b->parcel.to_flow = s->ev->reason == HF_R_FLOW_GONE && !b->hf.server;
 	if (b->hf.has_hold && b->hf.boot == s->ctx->site->boot) { /* whoever holds it knows what to do */
 		if (m->method_id != SIP_ACK && m->method_id != SIP_CANCEL)

@@ -4,7 +4,7 @@
 
 #include "hold.h"
 
-enum { NUL_PING_MAX = 4 /* phones send 1 to 4 */, PIPELINED = 16385 /* room behind the longest message, so that one read takes several */ };
+enum { OUR_MOST = 2048 /* octets that we may add */, NUL_PING_MAX = 4 /* phones send 1 to 4 */, PIPELINED = 16385 /* room behind the longest message, so that one read takes several */ };
 /* Without a server: long enough that a crowd of phones does not come back at once, short enough for a caller. */
 #define RETRY_AFTER HF_LIT("Retry-After: 10\r\n")
 
@@ -286,10 +286,32 @@ static void choice(struct sip_step *s, const struct hf_event *ev)
 		to_server(s, ev->chosen);
 }
 
+/* No connection for what is long: then it goes as a datagram (RFC 3261 18.1.1). */
+static bool goes_as_datagram(struct sip_step *s, const struct hf_event *ev)
+{
+	const struct sip_turn *t = s->p->turn;
+	struct sip_step *r = t && t->what == SIP_TURN_NEXT ? &s->p->turn->request : s;
+
+	if (r->p->way != SIP_WAY_CONNECTION || ev->chosen->transport != HF_UDP)
+		return false;
+	if (ev->reason == HF_R_SEND_FULL || r->p->msg.raw.n > SIP_DATAGRAM_MAX - OUR_MOST)
+		return false;
+	r->acts = s->acts;
+	r->p->way = SIP_WAY_DATAGRAM;
+	if (!sip_send_to(r, ev->chosen))
+		return false;
+	sip_count(s, SIP_R_NO_TCP);
+	if (ev->hold && r->p->msg.method_id != SIP_CANCEL && r->p->msg.method_id != SIP_ACK)
+		sip_hold_datagram(s, ev->hold, ev->chosen->server);
+	return true;
+}
+
 static void failed(struct sip_step *s, const struct hf_event *ev)
 {
 	const struct sip_turn *t = s->p->turn;
 
+	if (goes_as_datagram(s, ev))
+		return;
 	if (t && t->what != SIP_TURN_NEXT)
 		sip_count(s, ev->reason); /* of what the client sends again, or a server may do without */
 	else if (ev->hold)

@@ -113,7 +113,8 @@ void sip_hold_begin(struct sip_step *s, const struct hf_chosen *c)
 	struct hf_act *a;
 
 	h.flags = (uint8_t)((m->method_id == SIP_INVITE ? SIP_H_INVITE : 0) | (m->method_id == SIP_INVITE || m->method_id == SIP_REGISTER ? SIP_H_TRIES : 0) |
-			    (s->stream ? SIP_H_STREAM : 0) | (s->stream && c->transport == HF_UDP ? SIP_H_REPEATS : 0) | (c->hold_ms || c->why == HF_WHY_DIALOG ? SIP_H_STAYS : 0)); /* the pool waits for a bound key's server; nobody else has the call that is named */
+			    (s->stream ? SIP_H_STREAM : 0) | (s->stream && sip_over(s->p, c) == HF_UDP ? SIP_H_REPEATS : 0) | (c->hold_ms || c->why == HF_WHY_DIALOG ? SIP_H_STAYS : 0)); /* the pool waits for a bound key's server; nobody else has the call that is named */
+	h.by_length = s->p->way == SIP_WAY_CONNECTION;
 	a = sip_held_keep(s, &h, sip_held_next_ms(s, &h));
 	a->hold.keep = m->raw;
 	a->hold.tag = s->p->tag;
@@ -237,10 +238,11 @@ static void next_attempt(struct sip_step *s, struct sip_hold *h, struct sip_turn
 	h->seen &= (uint8_t)~(0x11u << sip_held_current(h));
 	h->tried = now;
 	h->again = now + SIP_T1_MS;
-	h->flags = (uint8_t)((h->flags & ~SIP_H_REPEATS) | (h->flags & SIP_H_STREAM && c->transport == HF_UDP ? SIP_H_REPEATS : 0));
 	r->p->hold = c->hold;
 	if (!sip_send_to(r, c))
 		sip_count(s, HF_R_NO_MEMORY);
+	h->flags = (uint8_t)((h->flags & ~SIP_H_REPEATS) | (h->flags & SIP_H_STREAM && sip_over(r->p, c) == HF_UDP ? SIP_H_REPEATS : 0));
+	h->by_length = r->p->way == SIP_WAY_CONNECTION;
 	sip_count(s, SIP_R_FAILOVER);
 	sip_held_go_on(s, h);
 }
@@ -252,6 +254,8 @@ void sip_hold_choice(struct sip_step *s, struct sip_hold *h, const struct hf_cho
 
 	t->request.acts = s->acts;
 	s->p->hold = c->hold;
+	if (t->what != SIP_TURN_NEXT)
+		s->p->way = now.by_length ? SIP_WAY_CONNECTION : SIP_WAY_DATAGRAM; /* as before, and as what it follows (RFC 3261 9.1, 17.1.1.3) */
 	if (t->what == SIP_TURN_NEXT) {
 		next_attempt(s, &now, t, c);
 	} else if (c->server != t->server || !c->out) {
@@ -259,7 +263,7 @@ void sip_hold_choice(struct sip_step *s, struct sip_hold *h, const struct hf_cho
 	} else if (t->what == SIP_TURN_CANCEL) {
 		int loser = sip_held_loser(&now);
 
-		if (!t->again || !hf_transport_is_stream(c->transport))
+		if (!t->again || sip_over(t->request.p, c) == HF_UDP)
 			sip_send_cancel(&t->request, c);
 		if (loser >= 0)
 			sip_held_keep(s, &now, now.done ? SIP_LIMIT_MS : sip_held_next_ms(s, &now));

@@ -23,7 +23,8 @@ enum { SIP_DONE_CANCEL = 16, SIP_DONE_TIMEOUT, SIP_DONE_REFUSED, SIP_DONE_UNREAC
 
 struct sip_hold {
 	uint32_t server[SIP_TRIES_MAX]; /* in the order of the attempts */
-	uint8_t n;                      /* attempts; the last one is the current */
+	uint8_t n : 7;                  /* attempts; the last one is the current */
+	uint8_t by_length : 1;          /* to a UDP server it goes over TCP, and what follows it does */
 	uint8_t seen;                   /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
 	uint8_t flags, done;
 	uint32_t born, tried, again;    /* when it came, when the current attempt began (or CANCEL followed it), when that is repeated: ms, the low 32 bits */
@@ -76,7 +77,7 @@ static inline bool sip_held_all_over(const struct sip_hold *h, unsigned but)
 }
 
 /* A note: octet 0 what, 2 status, 4 server. */
-enum { SIP_NOTE_ANSWER = 1, SIP_NOTE_FAILED = 2 };
+enum { SIP_NOTE_ANSWER = 1, SIP_NOTE_FAILED = 2, SIP_NOTE_DATAGRAM = 3 /* it has gone as a datagram after all */ };
 
 /* ---- hold.c: what is kept, and who is asked ---- */
 
@@ -116,6 +117,8 @@ void sip_hold_note(struct sip_step *s, struct sip_hold *h, struct hf_bytes note)
 /* A final answer from 300 up. */
 void sip_hold_answer(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf);
 void sip_hold_wake(struct sip_step *s, struct sip_hold *h);
+/* It has gone to a server as a datagram, for want of a connection. */
+void sip_hold_datagram(struct sip_step *s, struct sip_hold *h, uint32_t server);
 /* It could not be sent. */
 void sip_hold_failed(struct sip_step *s, struct sip_hold *h, uint32_t server, unsigned reason);
 
@@ -133,5 +136,6 @@ void sip_send_ack(struct sip_step *s, const struct sip_step *r, uint32_t server)
 void sip_send_cancel(struct sip_step *r, const struct hf_chosen *c);
 void sip_note_answer(struct sip_step *s, const struct sip_hf *hf);
 void sip_note_failed(struct sip_step *s, const struct sip_hf *hf);
+void sip_note_datagram(struct sip_step *s, const struct sip_hf *hf);
 
 #endif

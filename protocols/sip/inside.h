@@ -39,6 +39,7 @@
 	X(CANCELLED,      "cancelled",        "a held request that its client took back; answered here") \
 	X(NO_ANSWER,      "no-answer",        "a held INVITE that no server answered, answered 408") \
 	X(GIVEN_UP,       "given-up",         "a held request that no server could be found for, answered 500 or 503") \
+	X(NO_TCP,         "no-tcp",           "a request longer than udp-to-tcp whose server takes no connection; it went as a datagram") \
 	X(TRYING,         "trying",           "100 to the client of a held INVITE") \
 	X(BIG_ANSWER,     "big-answer",       "an answer that would have been longer than its request")
 
@@ -84,6 +85,7 @@ struct sip_conf {
 	uint64_t key_length, tenant;
 	bool record_route, path, failover;
 	uint64_t try_timeout /* ms */, max_attempts;
+	uint64_t udp_to_tcp;                   /* octets; 0: never */
 	struct sip_codes failover_codes;
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options, sips;
@@ -98,7 +100,9 @@ struct sip_conf {
 
 enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
 
-enum { SIP_N_OPTIONS = 24 };
+enum { SIP_DATAGRAM_MAX = 65507 /* of UDP over IPv4 */ };
+
+enum { SIP_N_OPTIONS = 25 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
@@ -118,6 +122,9 @@ static inline uint16_t sip_usual_port(enum hf_transport t) { return hf_transport
 
 enum sip_side { SIP_FROM_CLIENT, SIP_FROM_MEMBER };
 
+/* How a request goes to a server whose line says UDP. */
+enum sip_way { SIP_WAY_BY_LENGTH /* not decided yet */, SIP_WAY_DATAGRAM, SIP_WAY_CONNECTION };
+
 struct sip_parcel {
 	struct sip_msg msg;
 	struct hf_event came;     /* BYTES, for the events that follow it */
@@ -136,8 +143,12 @@ struct sip_parcel {
 	bool holds;               /* it is to be held when it goes out */
 	uint64_t tag;             /* its transaction's, for whoever may meet a hold */
 	struct hf_flow_name hold; /* what our Via names; generation 0: none */
+	enum sip_way way;
 	struct sip_turn *turn;    /* what a step of a hold has left */
 };
+
+/* What it goes to a server by. */
+static inline enum hf_transport sip_over(const struct sip_parcel *p, const struct hf_chosen *c) { return c->transport == HF_UDP && p->way == SIP_WAY_CONNECTION ? HF_TCP : c->transport; }
 
 /* A step's context in one place. */
 struct sip_step {

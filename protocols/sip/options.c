@@ -22,6 +22,9 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Stay in the way of a dialog's later requests; without it they find their server by Call-ID only if they come here at all."},
 	{"path", HF_OPT_BOOL, LIVE, AT(path), .dflt = "yes",
 	 .help = "Add a Path with a signed flow token to registrations that support it, so that servers reach a phone the way it came (RFC 3327)."},
+	{"udp-to-tcp", HF_OPT_SIZE, LIVE, AT(udp_to_tcp), .min = 256, .max = SIP_DATAGRAM_MAX, .unit = "octets", .dflt = "off", .off_ok = true,
+	 .help = "A request that would reach a UDP server as a longer datagram goes to its address over TCP, and as a datagram all the same when no connection "
+		 "can be made (RFC 3261 18.1.1, which says 1300)."},
 	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "yes",
 	 .help = "Hold an opening request until a server answers it, and try another one when it refuses or, for INVITE and REGISTER, does not answer."},
 	{"try-timeout", HF_OPT_TIME, LIVE, AT(try_timeout), .min = 100, .max = 16000, .unit = "s", .dflt = "2s",

@@ -115,6 +115,8 @@ void sip_hold_note(struct sip_step *s, struct sip_hold *state, struct hf_bytes n
 		return;
 	if (note.p[0] == SIP_NOTE_FAILED)
 		sip_hold_failed(s, state, server, HF_R_NONE); /* its reason was counted where it came back */
+	else if (note.p[0] == SIP_NOTE_DATAGRAM)
+		sip_hold_datagram(s, state, server);
 	else if (status < 200)
 		on_provisional(s, &h, (unsigned)i, status);
 	else
@@ -167,6 +169,20 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *state, const struct si
 		return;
 	sip_held_relay(s, &h, hf, i);
 	sip_held_finish(s, &h);
+}
+
+/* What follows it goes so too. It may be lost now: for a client on a connection, who repeats nothing, we repeat it. */
+void sip_hold_datagram(struct sip_step *s, struct sip_hold *state, uint32_t server)
+{
+	struct sip_hold h = *state;
+
+	if (h.done || h.server[sip_held_current(&h)] != server)
+		return;
+	h.by_length = false;
+	if (h.flags & SIP_H_STREAM)
+		h.flags |= SIP_H_REPEATS;
+	h.again = (uint32_t)s->ctx->now_ms + SIP_T1_MS;
+	sip_held_go_on(s, &h);
 }
 
 void sip_hold_failed(struct sip_step *s, struct sip_hold *state, uint32_t server, unsigned reason)

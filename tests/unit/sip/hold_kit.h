@@ -17,6 +17,7 @@ struct hk {
 	uint64_t tag;
 	uint32_t ms;
 	bool down[HK_SERVERS];     /* out of reach */
+	bool no_tcp;               /* ... of all connections */
 	enum hf_why why;           /* the engine's */
 	uint32_t hold_ms;          /* the pool waits so long for the server of a bound key */
 	bool stream;               /* of the client; servers are UDP */
@@ -63,6 +64,10 @@ static inline void hk_event(struct hk *h, struct hf_event ev);
 
 static inline void hk_send(struct hk *h, const struct hf_send *s, unsigned *failed)
 {
+	if (h->no_tcp && s->to == HF_TO_SERVER && s->transport == HF_TCP) {
+		*failed = HF_R_DIAL_FAILED;
+		return;
+	}
 	for (unsigned i = 0; i < HK_SERVERS; i++)
 		if (s->to == HF_TO_SERVER && s->server == hk_server(h, i) && h->down[i]) {
 			*failed = HF_R_DIAL_FAILED;

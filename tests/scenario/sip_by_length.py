@@ -1,0 +1,81 @@
+"""udp-to-tcp: of requests to one UDP server the long ones come over TCP and the short ones as datagrams, each with a Via that says so, whatever came before;
+answers reach the client from either. When the server takes no connection all come as datagrams. CANCEL goes the way of its INVITE (RFC 3261 18.1.1, 9.1)."""
+import re, socket, sys, time
+
+from _ends import endpoint, hop, request
+from scenario import PEERS, SLOW, check, equal
+
+sys.path.insert(0, PEERS)
+from sip_text import Message
+
+LIMIT = 1300
+
+
+def answer(octets, status):
+    kept = [line for line in octets.decode().split("\r\n") if re.match(r"(Via|Record-Route|From|Call-ID|CSeq):", line)]
+    return (f"SIP/2.0 {status}\r\n" + "\r\n".join(kept) + "\r\nTo: <sip:b@lab.example>;tag=s\r\nContent-Length: 0\r\n\r\n").encode()
+
+
+def long_one(octets):
+    return octets.replace(b"Contact:", b"X-Pad: " + b"0" * LIMIT + b"\r\nContact:")
+
+
+class Server:
+    """UDP, and TCP at the same port where `tcp`"""
+    def __init__(self, tcp):
+        self.udp, self.at = endpoint()
+        self.listener = socket.create_server(hop(self.at)) if tcp else None
+        self.conn = None
+
+    def over_udp(self):
+        octets, where = self.udp.recvfrom(65535)
+        return octets, lambda text: self.udp.sendto(text, where)
+
+    def over_tcp(self):
+        if not self.conn:
+            self.listener.settimeout(4 * SLOW)
+            self.conn, _ = self.listener.accept()
+            self.conn.settimeout(4 * SLOW)
+        octets = b""
+        while b"\r\n\r\n" not in octets:
+            more = self.conn.recv(65535)
+            check(more, "the connection has ended")
+            octets += more
+        return octets, self.conn.sendall
+
+
+def exchange(c, g, octets, take, kind, what):
+    c.sendto(octets, hop(g.at()))
+    got, back = take()
+    check(got.split(b"\r\n")[1].startswith(b"Via: SIP/2.0/%s " % kind), f"{what}: the Via is", got[:200].decode())
+    check(b";transport=" not in got, f"{what}: Record-Route names a transport", got[:600].decode())
+    back(answer(got, "200 OK"))
+    equal(Message(c.recv(65535)).code, 200, what)
+
+
+def run(s):
+    c, me = endpoint()
+    with c:
+        a = Server(True)
+        g = s.gateway(s.ini_gateway("both") + s.ini_sip([f"a udp://{a.at}"], "probe = none\nconnections = 1", f"udp-to-tcp = {LIMIT}"), name="both")
+        for n in range(6):
+            r = request(me, n, mark="both")
+            exchange(c, g, r if n % 2 else long_one(r), a.over_udp if n % 2 else a.over_tcp, b"UDP" if n % 2 else b"TCP", f"request {n}")
+        invite = request(me, 100, mark="both")
+        c.sendto(long_one(invite), hop(g.at()))
+        got, back = a.over_tcp()
+        back(answer(got, "180 Ringing"))
+        equal(Message(c.recv(65535)).code, 180, "INVITE")
+        c.sendto(invite.replace(b"INVITE", b"CANCEL"), hop(g.at()))
+        cancel, _ = a.over_tcp()
+        equal(cancel.split(b"\r\n")[1].split(b";hf=")[0], got.split(b"\r\n")[1].split(b";hf=")[0], "the Via of CANCEL")
+        g.stop()
+        b = Server(False)
+        g = s.gateway(s.ini_gateway("udp") + s.ini_sip([f"b udp://{b.at}"], service=f"udp-to-tcp = {LIMIT}"), name="udp")
+        for n in range(6):
+            exchange(c, g, long_one(request(me, n, mark="udp")), b.over_udp, b"UDP", f"request {n} to a server without TCP")
+        equal(g.drops().get("no-tcp"), 6, "requests that found no connection")
+        time.sleep(0.6 * SLOW)                             # failed dials are judged every 250 ms: these say nothing against it
+        equal(g.state("b"), "up", "the server, which is well")
+        g.stop()
+    print("long and short by their own ways", end="")
