@@ -76,6 +76,8 @@ void hf_w_b32(struct hf_writer *w, struct hf_bytes b);
 void hf_w_json(struct hf_writer *w, struct hf_bytes b);
 /* For logs: printable ASCII but `"` and `\` as it is, all else as \xHH; no quotes added. */
 void hf_w_escaped(struct hf_writer *w, struct hf_bytes b);
+/* For sentences and terminals: all printable ASCII as it is, all else as \xHH. Text that went through it once is left as it is. */
+void hf_w_printable(struct hf_writer *w, struct hf_bytes b);
 
 /* base64url (RFC 4648 section 5), no padding. */
 void hf_w_b64url(struct hf_writer *w, struct hf_bytes b);

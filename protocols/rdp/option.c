@@ -20,7 +20,7 @@ struct hf_bytes rdp_evidence_name(enum rdp_evidence e) { return hf_bytes_str(evi
 static enum hf_err refuse(struct hf_bytes w, const char *what, struct hf_writer *why)
 {
 	hf_w_str(why, "'");
-	hf_w_escaped(why, hf_bytes_sub(w, 0, 64));
+	hf_w_printable(why, hf_bytes_sub(w, 0, 64));
 	hf_w_printf(why, "': %s", what);
 	return HF_EINVAL;
 }

@@ -39,7 +39,7 @@ struct hf_bytes sip_header_name(struct hf_bytes name)
 static enum hf_err wrong(struct hf_writer *why, struct hf_bytes word, const char *what)
 {
 	hf_w_str(why, "\"");
-	hf_w_escaped(why, hf_bytes_sub(word, 0, 64));
+	hf_w_printable(why, hf_bytes_sub(word, 0, 64));
 	hf_w_printf(why, "\": %s", what);
 	return HF_EINVAL;
 }

@@ -5,7 +5,7 @@
 static enum hf_err refuse(struct hf_writer *why, struct hf_bytes word, const char *want)
 {
 	hf_w_str(why, "\"");
-	hf_w_escaped(why, hf_bytes_sub(word, 0, 64));
+	hf_w_printable(why, hf_bytes_sub(word, 0, 64));
 	hf_w_str(why, "\" is no ");
 	hf_w_str(why, want);
 	return HF_EINVAL;

@@ -41,7 +41,7 @@ static const struct word {
 void command_quote(struct hf_writer *why, struct hf_bytes typed)
 {
 	hf_w_u8(why, '\'');
-	hf_w_escaped(why, hf_bytes_sub(typed, 0, QUOTE_MAX));
+	hf_w_printable(why, hf_bytes_sub(typed, 0, QUOTE_MAX));
 	hf_w_str(why, typed.n > QUOTE_MAX ? "...'" : "'");
 }
 

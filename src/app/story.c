@@ -44,9 +44,9 @@ static void say_place(struct hf_writer *w, const struct hf_ask *a)
 		hf_w_str(w, "another key");
 		return;
 	}
-	hf_w_escaped(w, a->place_kind);
+	hf_w_printable(w, a->place_kind);
 	hf_w_str(w, ":");
-	hf_w_escaped(w, hf_bytes_sub(a->place_octets, 0, 128));
+	hf_w_printable(w, hf_bytes_sub(a->place_octets, 0, 128));
 }
 
 static void say_ask(struct teller *t, const struct hf_note *n)
@@ -120,7 +120,7 @@ static void say_words(struct teller *t, struct hf_bytes b)
 		if (line.p[i] < 0x20 || line.p[i] > 0x7e)
 			line.n = 0;
 	if (line.n)
-		hf_w_str(w, ", our own words: "), hf_w_escaped(w, hf_bytes_sub(line, 0, 80));
+		hf_w_str(w, ", our own words: "), hf_w_printable(w, hf_bytes_sub(line, 0, 80));
 }
 
 static void say_send(struct teller *t, const struct hf_note *n)

@@ -135,7 +135,7 @@ void tell_trace(struct teller *t, const struct hf_trace *trace)
 void tell_key_text(struct hf_writer *w, const struct hf_key *k)
 {
 	if (k->text.n)
-		hf_w_escaped(w, k->text);
+		hf_w_printable(w, k->text);
 	else
 		hf_w_str(w, "a key");
 	hf_w_printf(w, ", fingerprint %015llx", (unsigned long long)k->fp);

@@ -61,9 +61,9 @@ static enum hf_err no_kind(const struct command *c, const struct hf_nearest *nea
 	hf_w_str(why, "; nearest: ");
 	hf_w_nearest(why, near);
 	hf_w_str(why, ". A key that begins so is written behind its kind: ");
-	hf_w_escaped(why, near->names[0]);
+	hf_w_printable(why, near->names[0]);
 	hf_w_str(why, ":");
-	hf_w_escaped(why, c->key);
+	hf_w_printable(why, c->key);
 	return HF_EINVAL;
 }
 

@@ -62,6 +62,6 @@ void hf_w_nearest(struct hf_writer *w, const struct hf_nearest *near)
 	for (unsigned i = 0; i < near->n; i++) {
 		if (i)
 			hf_w_str(w, ", ");
-		hf_w_escaped(w, near->names[i]);
+		hf_w_printable(w, near->names[i]);
 	}
 }

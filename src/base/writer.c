@@ -190,14 +190,22 @@ void hf_w_json(struct hf_writer *w, struct hf_bytes b)
 	hf_w_u8(w, '"');
 }
 
+static void shown(struct hf_writer *w, uint8_t c, const char *not_these)
+{
+	if (c < 0x20 || c > 0x7e || strchr(not_these, c))
+		hf_w_printf(w, "\\x%02x", c);
+	else
+		hf_w_u8(w, c);
+}
+
 void hf_w_escaped(struct hf_writer *w, struct hf_bytes b)
 {
-	for (size_t i = 0; i < b.n; i++) {
-		uint8_t c = b.p[i];
+	for (size_t i = 0; i < b.n; i++)
+		shown(w, b.p[i], "\"\\");
+}
 
-		if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
-			hf_w_printf(w, "\\x%02x", c);
-		else
-			hf_w_u8(w, c);
-	}
+void hf_w_printable(struct hf_writer *w, struct hf_bytes b)
+{
+	for (size_t i = 0; i < b.n; i++)
+		shown(w, b.p[i], "");
 }

@@ -43,13 +43,15 @@ static struct hf_addr address(struct draw *d, bool six)
 static struct sip_flow flow(struct draw *d)
 {
 	uint8_t how = octet(d), l = octet(d);
-	struct sip_flow f = {.listener = l < BENCH_LISTENERS ? 0x1000 + l : number(d, 4), .remote = address(d, how & IPV6), .stream = how & STREAM};
+	struct sip_flow f = {.listener = l < BENCH_LISTENERS ? 0x1000u + l : number(d, 4), .remote = address(d, how & IPV6), .stream = how & STREAM};
 
 	f.remote.port = (uint16_t)number(d, 2);
 	if (how & LOCAL)
 		f.local = address(d, how & IPV6);
 	if (f.stream)
-		f.connection = (struct hf_flow_name){octet(d), number(d, 3), number(d, 4), octet(d) & 1 ? BENCH_BOOT : number(d, 4)};
+		f.connection = (struct hf_flow_name){octet(d), number(d, 3), number(d, 4), number(d, 4)};
+	if (f.connection.boot == 1)
+		f.connection.boot = BENCH_BOOT;
 	return f;
 }
 

@@ -151,3 +151,12 @@ def run(s):
     explain(s, g, b"\r\n" * 32768, "--via", "tcp")               # as long as may be
     text = subprocess.run([s.program("HOLDFASTCTL", "holdfastctl"), "-s", g.socket, "explain"], input=invite(2000), capture_output=True, timeout=20).stdout.decode()
     check("slot" in text and "taken" in text and "=  " in text, "for people:", text)
+    # read as it was written; what a terminal would act on is escaped, once
+    text = subprocess.run([s.program("HOLDFASTCTL", "holdfastctl"), "-s", g.socket, "explain"], input=invite(1).replace(b"call-1@lab.example", b'CORP\\alice"'), capture_output=True,
+                          timeout=20).stdout
+    check(b'the key is call-id:CORP\\alice", fingerprint' in text, "a key for people:", text)
+    for typed, shown in ((r"CORP\alice", r"CORP\alice"), ("m\u00fcller", r"m\xc3\xbcller")):
+        r = g.run_ctl("where", "--pool", "pbx", f"call-id:{typed}")
+        check(f"call-id:{shown} would go to" in r.stdout, "a key for people:", r.stdout, r.stderr)
+        r = g.run_ctl("drain", f"pbx/{typed}\x7f")
+        check(r.returncode == 1 and rf"{shown}\x7f" in r.stderr, "what was typed, in a refusal:", repr(r.stderr))

@@ -28,7 +28,7 @@ const char *show_text(const struct hf_json *in, enum hf_field f)
 		hf_w_json_text(&p, v.raw);
 	else
 		hf_w_bytes(&p, v.raw);
-	hf_w_escaped(&w, hf_writer_view(&p));
+	hf_w_printable(&w, hf_writer_view(&p));
 	t[w.n] = 0;
 	return t;
 }
@@ -141,7 +141,7 @@ static void state_cell(const struct hf_json *s, char cell[128])
 	if (show_get(s, HF_F_MARKS, &list))
 		while (hf_json_next(&list, &at, NULL, &v)) {
 			hf_w_str(&w, w.n ? "," : "");
-			hf_w_escaped(&w, v.raw);
+			hf_w_printable(&w, v.raw);
 		}
 	if (!w.n)
 		hf_w_str(&w, show_text(s, HF_F_STATE));
@@ -337,7 +337,7 @@ static void show_reload(const struct hf_json *a)
 	printf("reloaded: generation %s\n", show_text(a, HF_F_CONFIG_GENERATION));
 }
 
-/* What a peer wrote stands there escaped already. */
+/* What a peer wrote stands there as it may be shown; show_text leaves that as it is. */
 static void show_story(const struct hf_json *s)
 {
 	struct hf_json list, v;
