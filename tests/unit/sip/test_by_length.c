@@ -237,6 +237,27 @@ static void our_own_follow(void **state)
 	fail_msg("no ACK");
 }
 
+/* The first server took no connection, the next one does: CANCEL goes to it as its INVITE went. Fails when next_attempt leaves by_length as it was. */
+static void each_server_by_itself(void **state)
+{
+	char second[3000];
+
+	(void)state;
+	h.no_tcp = true;
+	held_invite(700);
+	went(0, "INVITE ", HF_UDP);
+	h.no_tcp = false;
+	hk_wake(&h, 3000);
+	hk_went(&h, 0, 1, "INVITE ");
+	assert_int_equal(h.sent[0].send.transport, HF_TCP);
+	memcpy(second, h.sent[0].text, sizeof second);
+	hk_feed(&h, 3100, "192.0.2.102:5060", hk_answer(&h, second, "180 Ringing"));
+	hk_feed(&h, 3200, "192.0.2.51:5060", padded("CANCEL", 0));
+	assert_int_equal(h.n_sent, 2);
+	hk_went(&h, 1, 1, "CANCEL ");
+	assert_int_equal(h.sent[1].send.transport, HF_TCP);
+}
+
 /* What a connection carries is not repeated: only try-timeout is left. Fails when hold.c looks at the server's line for SIP_H_REPEATS. */
 static void not_repeated(void **state)
 {
@@ -296,7 +317,7 @@ static void back_and_repeated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(octets_of_it), T(the_limit), T(b81_each_by_its_own), T(refused), T(refused_at_once), T(every_allocation_failing), H(follow_their_invite), H(our_own_follow), H(not_repeated),
+		T(octets_of_it), T(the_limit), T(b81_each_by_its_own), T(refused), T(refused_at_once), T(every_allocation_failing), H(follow_their_invite), H(our_own_follow), H(each_server_by_itself), H(not_repeated),
 		H(refused_and_repeated), H(back_and_repeated)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
