@@ -45,6 +45,11 @@ def text(path):
         return f.read()
 
 
+def spoilt(s, p, seconds=80):
+    """have calls failed, and does a sipp say that the machine was too slow for it? As a server it then gives up calls whose INVITE comes again, late and the same"""
+    return p.p.wait(seconds) != 0 and any("Overload warning" in text(s.path(f"{x.name}.err")) for x in s.children)
+
+
 def all_good(s, p, n, what, seconds=80):
     code = p.p.wait(seconds)
     got = row(s.path(f"{p.name}.csv"))

@@ -3,7 +3,7 @@ is set up from then on is answered by another, and what is asked within it comes
 import signal, time
 
 from scenario import FULL, check, need, until
-from _sipp import all_good, callers, server
+from _sipp import all_good, callers, server, spoilt
 
 TIMEOUT = 120
 
@@ -18,7 +18,11 @@ def run(s):
     stopped = pairs[0][0]
     stopped.kill(signal.SIGSTOP)
     try:
-        all_good(s, callers(s, g.at(), n, n // 6, 300, name="beside"), n, "calls beside a server that has stopped")
+        for i in range(3):
+            p = callers(s, g.at(), n, n // 6, 300, name=f"beside{i}")
+            if not spoilt(s, p):
+                break
+        all_good(s, p, n, "calls beside a server that has stopped")
         check(g.drops().get("failover", 0) > 0, "nothing failed over:", g.drops())
         until("the server that has stopped rests", lambda: g.state("sipp1") == "drain")
     finally:
