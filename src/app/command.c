@@ -113,6 +113,8 @@ static const struct option {
 	{"--service", "the name of a service", offsetof(struct command, service)},
 	{"--server", "the name of a server", offsetof(struct command, server)},
 	{"--user", "a user", offsetof(struct command, user)},
+	{"--limit", "a number from 1 to 10000", offsetof(struct command, value)},
+	{"--ttl", "a time from 1s to 3650d, with s, m, h or d", offsetof(struct command, value)},
 	{"--from", "an address", offsetof(struct command, from)},
 	{"--via", "a transport", offsetof(struct command, via)},
 	{"--message", "hex digits", offsetof(struct command, message)},
@@ -196,52 +198,33 @@ static enum hf_err move_args(struct hf_bytes rest, struct command *c, struct hf_
 	return e != HF_OK ? e : read_key(hf_bytes_trim(hf_bytes_sub(rest, 0, at)), c, why);
 }
 
+static enum hf_err bad_value(const char *option, const struct command *c, struct hf_writer *why)
+{
+	hf_w_printf(why, "%s wants %s; got ", option, option_named(hf_bytes_str(option), (const char *const[]){option, NULL})->what);
+	command_quote(why, c->value);
+	return HF_ERANGE;
+}
+
 static enum hf_err sessions_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
 {
-	static const char *const allowed[] = {"--pool", "--server", NULL};
+	static const char *const allowed[] = {"--pool", "--server", "--limit", NULL};
 	uint64_t v = COMMAND_LIMIT;
-	enum hf_err e;
+	enum hf_err e = take_options(&rest, allowed, c, why);
 
-	for (;;) {
-		struct hf_bytes behind, w;
-
-		e = take_options(&rest, allowed, c, why);
-		behind = rest;
-		if (e != HF_OK || !hf_bytes_eq(hf_bytes_word(&behind), HF_LIT("--limit")))
-			break;
-		w = hf_bytes_word(&behind);
-		rest = behind;
-		if (hf_read_uint(w, COMMAND_LIMIT_MAX, &v) != HF_OK || !v) {
-			hf_w_printf(why, "--limit wants a number from 1 to %u; got ", COMMAND_LIMIT_MAX);
-			command_quote(why, w);
-			return HF_ERANGE;
-		}
-	}
+	if (e == HF_OK && c->value.n && (hf_read_uint(c->value, COMMAND_LIMIT_MAX, &v) != HF_OK || !v))
+		return bad_value("--limit", c, why);
 	c->limit = (uint32_t)v;
 	return e != HF_OK ? e : no_args(rest, c, why);
 }
 
 static enum hf_err token_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
 {
-	static const char *const allowed[] = {"--pool", "--user", "--server", NULL};
+	static const char *const allowed[] = {"--pool", "--user", "--server", "--ttl", NULL};
 	uint64_t ms = COMMAND_TTL_S * 1000ull;
-	enum hf_err e;
+	enum hf_err e = take_options(&rest, allowed, c, why);
 
-	for (;;) {
-		struct hf_bytes behind, w;
-
-		e = take_options(&rest, allowed, c, why);
-		behind = rest;
-		if (e != HF_OK || !hf_bytes_eq(hf_bytes_word(&behind), HF_LIT("--ttl")))
-			break;
-		w = hf_bytes_word(&behind);
-		rest = behind;
-		if (hf_time_read(w, &ms) != HF_OK || ms < 1000 || ms > COMMAND_TTL_MAX_S * 1000ull) {
-			hf_w_str(why, "--ttl wants a time from 1s to 3650d, with s, m, h or d; got ");
-			command_quote(why, w);
-			return HF_ERANGE;
-		}
-	}
+	if (e == HF_OK && c->value.n && (hf_time_read(c->value, &ms) != HF_OK || ms < 1000 || ms > COMMAND_TTL_MAX_S * 1000ull))
+		return bad_value("--ttl", c, why);
 	c->ttl_s = ms / 1000;
 	if (e == HF_OK && !c->user.n && !c->server.n) {
 		hf_w_str(why, "a token names a user, a server or both");

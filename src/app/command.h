@@ -27,6 +27,7 @@ struct command {
 	struct hf_bytes key;     /* WHERE, EXPLAIN, MOVE, FORGET: [KIND:]KEY, blanks inside kept; TRACE: what the messages of a session share */
 	struct hf_bytes message; /* EXPLAIN: hex digits, instead of a key */
 	struct hf_bytes service, from, via; /* EXPLAIN of a message; may be empty */
+	struct hf_bytes value;   /* as typed behind an option that is read further: what comes of it stands below */
 	struct hf_bytes change;  /* SIMULATE: add, remove, drain, undrain or weight */
 	uint32_t limit;          /* SESSIONS */
 	uint32_t weight;         /* WEIGHT, SIMULATE: 0..256 */
