@@ -215,7 +215,8 @@ struct listening { /* a listener that this worker watches */
 		struct timer timer;
 	} gather;
 	struct pressure {       /* datagrams: more come than are done (pressure.c) */
-		uint64_t since_ms, high_ms; /* never read empty since; and so for too long, lastly. 0: it is not */
+		uint64_t since_ms, last_ms; /* never read empty since, and the last such turn; since 0: it was */
+		uint64_t high_ms;           /* so for too long, lastly; 0: never */
 	} pressure;
 	unsigned burst, calm;   /* streams: connections taken a turn; turns until it may be more (accept.c) */
 };

@@ -31,31 +31,48 @@ static bool turn(uint64_t ms, bool full)
 	return rig.w->now_ms < rig.w->sheds_until_ms;
 }
 
-/* Half a second without an end of the queue; not less, and not with an end in between. Fails without since_ms. */
+/* Turns each 10 ms from one moment to another, the last one left out, none of which finds the end of the queue. */
+static void full_turns(uint64_t from, uint64_t to)
+{
+	for (uint64_t t = from; t < to; t += 10)
+		assert_false(turn(t, true));
+}
+
+/* A second without an end of the queue; not less, and not with an end in between. Fails without since_ms. */
 static void begins_late(void **state)
 {
 	(void)state;
-	for (uint64_t t = 0; t < 500; t += 10)
-		assert_false(turn(t, true));
-	assert_true(turn(500, true));
-	assert_true(turn(510, false)); /* of the one before */
-	assert_false(turn(600, false));
+	full_turns(0, 1000);
+	assert_true(turn(1000, true));
+	assert_true(turn(1010, false)); /* of the one before */
+	assert_false(turn(1100, false));
 }
 
 static void an_end_between(void **state)
 {
 	(void)state;
-	for (uint64_t t = 0; t < 3000; t += 10)
-		assert_false(turn(t, t % 400 != 0));
+	for (uint64_t t = 0; t < 6000; t += 10)
+		assert_false(turn(t, t % 900 != 0));
+}
+
+/* A burst that fills a turn to the last place leaves no turn that would find the end; nor is a process that had no processor behind its
+ * clients. Fails without last_ms. */
+static void a_pause_between(void **state)
+{
+	(void)state;
+	for (uint64_t t = 0; t < 60000; t += 101)
+		assert_false(turn(t, true));
+	full_turns(70000, 70990);
+	assert_true(turn(71000, true));
 }
 
 /* Known to be behind it begins at once, for five seconds. Fails without high_ms. */
 static void begins_again(void **state)
 {
 	(void)state;
-	(void)turn(0, true);
-	assert_true(turn(500, true));
-	(void)turn(510, false);
+	full_turns(0, 1000);
+	assert_true(turn(1000, true));
+	(void)turn(1010, false);
 	assert_false(turn(2000, false));
 	assert_true(turn(2010, true));
 	assert_false(turn(7000, false));
@@ -91,7 +108,7 @@ static void what_is_refused(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(begins_late), T(an_end_between), T(begins_again), T(what_is_refused)};
+	const struct CMUnitTest tests[] = {T(begins_late), T(an_end_between), T(a_pause_between), T(begins_again), T(what_is_refused)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
