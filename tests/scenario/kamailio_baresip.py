@@ -66,7 +66,7 @@ def phone(s, name, user, ip, gateway, control, transport, renews=60, config=""):
     with open(f"{d}/config", "w") as f:
         f.write(f"sip_listen {ip}:0\nnet_interface {ip}\naudio_source ausine,440\nausrc_srate 48000\nausrc_channels 2\nrtp_ports 20000-29999\n"
                 "module_path /usr/lib/baresip/modules\nmodule g711.so\nmodule ausine.so\nmodule aufile.so\nmodule uuid.so\nmodule_app account.so\nmodule_app menu.so\n"
-                f"module_app debug_cmd.so\nmodule_app ctrl_tcp.so\nctrl_tcp_listen 127.0.0.1:{control}\n{config}")
+                f"module_app debug_cmd.so\nmodule_app ctrl_tcp.so\nctrl_tcp_listen {control[0]}:{control[1]}\n{config}")
     with open(f"{d}/accounts", "w") as f:
         f.write(f"<sip:{user}@{DOMAIN};transport={transport}>;auth_pass=none;outbound=\"sip:{gateway};transport={transport}\";regint={renews};answermode=auto;ptime=20;audio_codecs=PCMU\n")
     with open(f"{d}/contacts", "w") as f:
@@ -74,9 +74,14 @@ def phone(s, name, user, ip, gateway, control, transport, renews=60, config=""):
     return s.start(name, ["baresip", "-v", "-s", "-f", d], cwd=d)
 
 
+def controls(addresses):
+    """where each phone is told what to do: at its own address, where no other program has taken the port meanwhile"""
+    return [(ip, free_port(ip)) for ip in addresses]
+
+
 def command(control, name, params=""):
     text = json.dumps(dict(command=name, params=params, token="t"))
-    with socket.create_connection(("127.0.0.1", control), 5) as c:
+    with socket.create_connection(control, 5) as c:
         c.sendall(f"{len(text)}:{text},".encode())
         c.settimeout(2)
         got = b""
@@ -121,9 +126,9 @@ def play(s, transport):
     kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"{transport}:127.0.0.1:{port}"])
     g = s.gateway(ini())
     until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]), 10)
-    ports = [free_port() for _ in range(3)]
-    at, net = g.at("calls", transport), {"udp": "127.0.6", "tcp": "127.0.7", "tls": "127.0.8"}[transport]
-    phones = [phone(s, user, user, f"{net}.{n + 1}", at, ports[n], transport, config=config) for n, user in enumerate(("alice", "bob", "carol"))]
+    at, net = g.at("calls", transport), {"udp": "127.0.6", "tcp": "127.0.7", "tls": "127.0.9"}[transport]
+    ports = controls(f"{net}.{n + 1}" for n in range(3))
+    phones = [phone(s, user, user, ports[n][0], at, ports[n], transport, config=config) for n, user in enumerate(("alice", "bob", "carol"))]
     until("all phones are registered", lambda: all("200 OK" in p.text() for p in phones), 10)
     sources = set(re.findall(r"SEEN REGISTER \S+ from (\S+)", kam.text()))
     check(sources and all(x.startswith("127.0.0.1:") for x in sources) and (transport != "udp" or len(sources) == 1), "kamailio sees the gateway alone:", sorted(sources))

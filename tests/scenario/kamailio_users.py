@@ -3,7 +3,7 @@ since a call goes to the registrar of the user that it is for. Drained, a regist
 are called where they are then."""
 import re, socket
 
-from kamailio_baresip import DOMAIN, KAMAILIO, command, phone
+from kamailio_baresip import DOMAIN, KAMAILIO, command, controls, phone
 from scenario import check, equal, free_port, need, until
 
 TIMEOUT = 120
@@ -27,8 +27,8 @@ def run(s):
     for n in range(40):                                     # two users whose slots belong to each
         names.setdefault(g.where(f"user:user{n}")["server"], []).append(f"user{n}")
     users = [names["kam1"][0], names["kam2"][0], names["kam1"][1], names["kam2"][1]]
-    ports = [free_port() for _ in users]
-    phones = [phone(s, u, u, f"127.0.8.{n + 1}", g.at(), ports[n], "udp", renews=8) for n, u in enumerate(users)]
+    ports = controls(f"127.0.8.{n + 1}" for n in range(len(users)))
+    phones = [phone(s, u, u, ports[n][0], g.at(), ports[n], "udp", renews=8) for n, u in enumerate(users)]
     until("all phones are registered", lambda: all("200 OK" in p.text() for p in phones), 15)
     for n, u in enumerate(users):
         got = g.where(f"user:{u}")
