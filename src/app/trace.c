@@ -88,7 +88,7 @@ enum hf_err trace(struct gateway *g, const struct command *c, struct json *j, st
 	if (!m)
 		return HF_ENOMEM;
 	if (!n) {
-		hf_w_str(why, hf_net_conf(g->net)->gateway.trace ? "no message of this session among the last ones that passed: " : "trace = off: messages are not kept, not those of ");
+		hf_w_str(why, hf_net_conf(g->net)->gateway.trace ? "no message with this key among the last ones that passed: " : "trace = off: messages are not kept, not those of ");
 		command_quote(why, c->key);
 		free(m);
 		return HF_ENOENT;

@@ -108,7 +108,7 @@ static void trace_refuses(void **state)
 	(void)state;
 	gate_open(&g, ONE_POOL);
 	hf_net_trace(g.net, 4096);
-	gate_refused(&g, "trace a\tb", "no message of this session among the last ones that passed: 'a\\\\x09b'");
+	gate_refused(&g, "trace a\tb", "no message with this key among the last ones that passed: 'a\\\\x09b'");
 	gate_refused(&g, "trace", "the key is missing: [KIND:]KEY (usage: trace SESSION)");
 	gate_close(&g);
 	gate_open(&g, "trace = off\n" ONE_POOL);
