@@ -1,9 +1,10 @@
 #!/bin/sh
 # Builds Holdfast from this clone and shows it at work, or runs a configuration of yours.
-#   sh conf/quickstart.sh            build, then a demonstration of half a minute: scripted servers, calls and desktops, all on loopback
+#   sh conf/quickstart.sh            build, then a demonstration of ten seconds: scripted servers, calls and desktops, all on loopback
 #   sh conf/quickstart.sh MY.ini     build, then run that file in the foreground (Ctrl-C ends it)
 # For Debian 12, as root or with sudo (only to install packages). Changes nothing outside build/ and /tmp/holdfast-demo.
 # The demonstration fails (exit 1) when a single live session was moved.
+# HOLDFAST_BUILD=DIR: the programs of that build; nothing is installed or built.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 peers=$root/tests/peers
@@ -12,8 +13,8 @@ sock=$demo/admin.sock
 ini=$demo/demo.ini
 packages="cmake gcc make libc6-dev pkg-config libosip2-dev libwinpr2-dev libevent-dev libssl-dev python3"
 
-case ${1:-} in -h|--help) sed -n '2,6p' "$0" | cut -c3-; exit 0 ;; esac
-[ $# -le 1 ] || { sed -n '2,6p' "$0" | cut -c3- >&2; exit 2; }
+case ${1:-} in -h|--help) sed -n '2,7p' "$0" | cut -c3-; exit 0 ;; esac
+[ $# -le 1 ] || { sed -n '2,7p' "$0" | cut -c3- >&2; exit 2; }
 mine=
 if [ $# = 1 ]; then
 	[ -r "$1" ] || { echo "quickstart: cannot read $1" >&2; exit 2; }
@@ -53,22 +54,27 @@ install_missing() {
 configure() { cmake -S "$root" -B "$root/build" -DCMAKE_BUILD_TYPE=Release; }
 compile() { cmake --build "$root/build" --target holdfast holdfastctl -j "$(nproc)"; }
 
+prepare() {
+	missing=
+	for p in $packages; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing="$missing $p"
+	done
+	mkdir -p "$root/build" || exit 1
+	if [ -n "$missing" ]; then
+		command -v apt-get >/dev/null 2>&1 || fail "this is not Debian; install by hand:$missing"
+		note "to install:$missing"
+		[ "$(id -u)" = 0 ] || as_root true || exit 1                     # the password is asked for here, not in the background
+		step "installing them" "$root/build/apt.log" install_missing
+	fi
+	step "configuring" "$root/build/configure.log" configure
+	step "compiling" "$root/build/compile.log" compile
+}
+
 title "Building Holdfast"
-missing=
-for p in $packages; do
-	dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing="$missing $p"
-done
-mkdir -p "$root/build" || exit 1
-if [ -n "$missing" ]; then
-	command -v apt-get >/dev/null 2>&1 || fail "this is not Debian; install by hand:$missing"
-	note "to install:$missing"
-	[ "$(id -u)" = 0 ] || as_root true || exit 1                     # the password is asked for here, not in the background
-	step "installing them" "$root/build/apt.log" install_missing
-fi
-step "configuring" "$root/build/configure.log" configure
-step "compiling" "$root/build/compile.log" compile
-holdfast=$root/build/holdfast
-ctl() { "$root/build/holdfastctl" -s "$sock" "$@"; }
+build=${HOLDFAST_BUILD:-$root/build}
+if [ -n "${HOLDFAST_BUILD:-}" ]; then note "it is built, in $build"; else prepare; fi
+holdfast=$build/holdfast
+ctl() { "$build/holdfastctl" -s "$sock" "$@"; }
 note "$("$holdfast" --version)"
 
 if [ -n "$mine" ]; then
@@ -153,7 +159,9 @@ run_ctl() {
 
 wait_state() {
 	tries=0
-	until ctl --json servers | grep -o "{[^{}]*\"name\": *\"$1\"[^{}]*}" | grep -q "\"state\": *\"$2\""; do
+	until ctl --json servers | python3 -c 'import json, sys
+name, state = sys.argv[1:]
+sys.exit(not any(x["name"] == name and x["state"] == state for x in json.load(sys.stdin)["servers"]))' "$1" "$2"; do
 		tries=$((tries + 1))
 		[ $tries -lt 100 ] || fail "$1 did not become $2: $(ctl servers)"
 		sleep 0.1
@@ -255,8 +263,8 @@ title "Result"
 note "$calls calls and 50 users; one server joined, one drained, one died, one host drained."
 note "$moved live sessions were moved. $broken calls or desktops failed, beside the $dead calls that were on the killed server."
 if [ $moved != 0 ] || [ $broken != 0 ]; then
-	cp "$demo/gateway.log" "$root/build/demo-gateway.log"
-	fail "that should have been none; the gateway's log is build/demo-gateway.log"
+	cp "$demo/gateway.log" "$build/demo-gateway.log"
+	fail "that should have been none; the gateway's log is $build/demo-gateway.log"
 fi
 cat <<END
 
