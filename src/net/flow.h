@@ -190,8 +190,8 @@ bool layers_accept(struct flow *f, const struct snap_service *s) HF_MUST_USE; /*
 bool layers_dial(struct flow *f, const struct snap_service *s) HF_MUST_USE;
 /* Why one of its layers failed, which is logged; 0: none did. */
 unsigned layers_failed(const struct flow *f);
-/* Differs between connections to one place that are not the same to the peer. */
-uint32_t layers_identity(const struct snap_pool *p, enum hf_transport t);
+/* Differs between connections to one place that are not the same to the peer or to us. m NULL: a place that no member has. */
+uint32_t layers_identity(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t);
 
 /* stuck.c */
 void stuck_free(struct flow *f);

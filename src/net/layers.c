@@ -96,11 +96,13 @@ bool layers_accept(struct flow *f, const struct snap_service *s)
 	return true;
 }
 
+static struct hf_bytes name_of(const struct snap_member *m) { return m ? m->tls_name : HF_NONE; }
+
 struct wire *layers_over(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t, int fd, const struct hf_addr *to)
 {
 	if (!hf_transport_is_secure(t) || !p->tls)
 		return NULL;
-	return tls_dial(p->tls, NULL, fd, m ? m->tls_name : HF_NONE, to);
+	return tls_dial(p->tls, NULL, fd, name_of(m), to);
 }
 
 bool layers_dial(struct flow *f, const struct snap_service *s)
@@ -127,4 +129,7 @@ unsigned layers_failed(const struct flow *f)
 	return reason;
 }
 
-uint32_t layers_identity(const struct snap_pool *p, enum hf_transport t) { return hf_transport_is_secure(t) && p->tls ? tls_identity(p->tls) : 0; }
+uint32_t layers_identity(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t)
+{
+	return hf_transport_is_secure(t) && p->tls ? tls_identity(p->tls, name_of(m)) : 0;
+}

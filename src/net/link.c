@@ -26,7 +26,7 @@ static struct flow **bucket_of(struct links *l, uint16_t service, const struct h
 
 static struct flow *find(struct worker *w, const struct snap_service *s, const struct link_to *to)
 {
-	uint32_t identity = layers_identity(s->pool, to->transport);
+	uint32_t identity = layers_identity(s->pool, to->member, to->transport);
 
 	for (struct flow *f = *bucket_of(w->links, s->rt->id, &to->addr, to->index); f; f = f->stream->next_link)
 		if (f->service == s->rt->id && f->stream->index == to->index && f->transport == to->transport && f->stream->identity == identity &&
@@ -76,7 +76,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->source = to->addr;
 	f->transport = to->transport;
 	f->stream->index = (uint8_t)to->index;
-	f->stream->identity = layers_identity(s->pool, to->transport);
+	f->stream->identity = layers_identity(s->pool, to->member, to->transport);
 	flow_at(f, s->pool->rt, to->member);
 	f->stream->link = true;
 	f->stream->aside = to->member && to->member->transport != to->transport;

@@ -23,8 +23,6 @@ void tls_drop(struct tls *t)
 	free(t);
 }
 
-uint32_t tls_identity(const struct tls *t) { return t->identity; }
-
 static tls_ctx *add(struct tls *t, bool serves, uint64_t min)
 {
 	tls_ctx *ctx = door_new(serves, min);
@@ -86,10 +84,19 @@ static uint32_t shown_to_servers(const struct hf_conf_pool *c)
 
 	hf_sip_init(&h, no_key, 1, 3);
 	hf_sip_u32(&h, (uint32_t)(c->tls_min_version * 2 + c->tls_verify));
-	hf_sip_lp(&h, c->tls_name);
 	tls_file_mix(&h, c->tls_ca);
 	tls_file_mix(&h, c->tls_certificate.certificate);
 	tls_file_mix(&h, c->tls_certificate.key);
+	return (uint32_t)(hf_sip_end(&h) >> 32);
+}
+
+uint32_t tls_identity(const struct tls *t, struct hf_bytes name)
+{
+	struct hf_sip h;
+
+	hf_sip_init(&h, no_key, 1, 3);
+	hf_sip_u32(&h, t->identity);
+	hf_sip_lp(&h, name);
 	return (uint32_t)(hf_sip_end(&h) >> 32);
 }
 

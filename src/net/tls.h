@@ -14,8 +14,9 @@ struct tls; /* one side's identity and rules; counted, since connections outlive
 struct tls *tls_serve(const struct hf_conf_service *c, const uint8_t keys[TLS_TICKET_KEYS], struct hf_writer *why) HF_MUST_USE;
 struct tls *tls_reach(const struct hf_conf_pool *c, struct hf_writer *why) HF_MUST_USE;
 void tls_drop(struct tls *t); /* NULL is fine */
-/* Differs where a peer would see or be asked something else: a connection is used again only by who has the same. */
-uint32_t tls_identity(const struct tls *t);
+/* Differs where a peer would see or be asked something else, or must prove another name (as in tls_dial): a connection is used again only by who has
+ * the same. */
+uint32_t tls_identity(const struct tls *t, struct hf_bytes name);
 
 /* A layer over `below` (owned from then on) or over the socket; it keeps t. NULL: no memory. */
 struct wire *tls_accept(struct tls *t, struct wire *below, int fd) HF_MUST_USE;

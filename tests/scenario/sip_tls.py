@@ -397,7 +397,19 @@ def identity_changes(b):
     g.stop()
 
 
+def name_changes(b):
+    """what a server must name has changed: the connection that was good for its former name carries nothing more to it"""
+    srv = Server(server_context(b.ca.make("pbx", "DNS:pbx.example.com")))
+    named = lambda name: dict(servers=[(f"a tls://{srv.at}", f"tls-name={name}")], pool="probe = none\nconnections = 1")
+    g = b.gateway(**named("pbx.example.com"))
+    c = dial(g.at("calls", "tls"), b.ca.trusts())
+    check(ask(c, call="its-name").startswith("SIP/2.0 200"), "a call")
+    g.reload(g.head + b.ini(**named("new.example.com")))
+    check(ask(c, call="another-name").startswith("SIP/2.0 503"), "a server that does not prove its new name")
+    g.stop()
+
+
 def run(s):
     b = Bench(s)
-    for part in (names, client_certificates, cuts, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes):
+    for part in (names, client_certificates, cuts, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes, name_changes):
         part(b)
