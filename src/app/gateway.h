@@ -46,7 +46,9 @@ enum hf_err places_find(const struct hf_conf_gateway *conf, struct places *p, st
 enum hf_err places_make(const struct places *p, struct hf_writer *why) HF_MUST_USE;
 /* Shall we become another user? What we make is then theirs. */
 bool places_change_user(const struct places *p);
-/* Becomes places.user, if so. */
+/* For a while, if so, and root again. Before there are threads. */
+void places_be_user(const struct places *p, bool user);
+/* Becomes places.user for good, if so. */
 enum hf_err places_drop_root(const struct places *p, struct hf_writer *why) HF_MUST_USE;
 
 /* secret.c: reads the cluster secret and compares its check value with the one in state-dir. `write`: makes what is missing;

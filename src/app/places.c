@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "gateway.h"
+#include "holdfast/log.h"
 #include "report.h"
 
 static void finding(struct hf_findings *f, const char *text)
@@ -137,6 +138,14 @@ enum hf_err places_make(const struct places *p, struct hf_writer *why)
 	enum hf_err e = make_dir(p, "state-dir", p->state, why);
 
 	return e != HF_OK ? e : make_dir(p, "run-dir", p->run, why);
+}
+
+void places_be_user(const struct places *p, bool user)
+{
+	if (user && (initgroups(p->user, p->gid) < 0 || setegid(p->gid) < 0 || seteuid(p->uid) < 0))
+		hf_log(HF_LOG_WARN, "event=user user=%s error=\"%m\"", p->user); /* places_drop_root will fail so too */
+	if (!user && (seteuid(0) < 0 || setegid(getgid()) < 0 || setgroups(0, NULL) < 0)) /* root needs none */
+		hf_log(HF_LOG_WARN, "event=user user=root error=\"%m\"");
 }
 
 enum hf_err places_drop_root(const struct places *p, struct hf_writer *why)

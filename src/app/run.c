@@ -21,12 +21,21 @@ struct start {
 	struct hf_writer why;
 };
 
-static enum hf_err files_good(const struct hf_conf *c, struct hf_findings *f)
+/* As the user that a reload reads them as: a certificate that is renewed months from now must not be the first to find out. */
+static enum hf_err files_good(const struct places *p, const struct hf_conf *c, struct hf_findings *f)
 {
 	uint8_t buf[1400];
 	struct hf_writer why = hf_writer_on(buf, sizeof buf);
-	enum hf_err e = hf_net_check(c, &why);
+	bool change = places_change_user(p);
+	enum hf_err e;
 
+	if (change)
+		places_be_user(p, true);
+	e = hf_net_check(c, &why);
+	if (change)
+		places_be_user(p, false);
+	if (e != HF_OK && change)
+		hf_w_printf(&why, " (read as user %s)", p->user);
 	if (e != HF_OK)
 		report_add(f, true, hf_writer_view(&why));
 	return e;
@@ -37,9 +46,9 @@ static enum hf_exit load(struct start *s)
 	enum hf_err e = hf_conf_load(s->g->args->file, &s->conf, &s->findings);
 
 	if (e == HF_OK)
-		e = files_good(s->conf, &s->findings);
-	if (e == HF_OK)
 		e = places_find(&s->conf->gateway, &s->g->places, &s->findings);
+	if (e == HF_OK)
+		e = files_good(&s->g->places, s->conf, &s->findings);
 	return e == HF_OK ? HF_EXIT_DONE : HF_EXIT_CONFIG;
 }
 

@@ -383,6 +383,23 @@ def reload(b):
     g.stop()
 
 
+def read_by_user(b):
+    """a key that only root may read is refused where the gateway becomes somebody else, who could not read it in a reload"""
+    if os.geteuid() != 0:
+        print("only root becomes somebody else: not tried", end="", flush=True)
+        return
+    ini, key = b.s.path("user.ini"), b.s.path("second.key")
+    os.chmod(b.s.dir, 0o711)
+    with open(ini, "w") as f:
+        f.write(b.s.ini_gateway("user", extra="user = nobody") + b.ini(["a tcp://127.0.0.1:5060"], certificates=[b.second]))
+    os.chmod(b.ca.cert, 0o644)
+    os.chmod(b.second.cert, 0o644)
+    for mode, good in ((0o600, False), (0o644, True)):
+        os.chmod(key, mode)
+        r = subprocess.run([b.s.program("HOLDFAST_BIN", "holdfast"), "--check", "-c", ini], capture_output=True, text=True, timeout=20 * SLOW)
+        check((r.returncode == 0) == good and (good or f"{key}: Permission denied (read as user nobody)" in r.stderr), f"mode {mode:o}:", r.stdout, r.stderr)
+
+
 def identity_changes(b):
     """what we show servers has changed: a new connection shows it, and the old one's dialogs are answered"""
     ours = b.ca.make("ours", "DNS:ours.example.com")
@@ -411,5 +428,5 @@ def name_changes(b):
 
 def run(s):
     b = Bench(s)
-    for part in (names, client_certificates, cuts, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes, name_changes):
+    for part in (names, client_certificates, cuts, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes, name_changes, read_by_user):
         part(b)
