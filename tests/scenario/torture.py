@@ -1,28 +1,41 @@
-"""The torture set with its oracle against the program, where HOLDFAST_SHARED names the folder that holds it. The floors below are what was reached; they
-may only rise: fewer passes than that fail, more say that the floor is due to be raised."""
+"""The torture set with its oracle against the program, where HOLDFAST_SHARED names the folder that holds it: every message passes, in every cut, and none
+of the set is missing. The runner gives a request 0.3 s to come through before it answers it; where it says that none came, which a busy machine
+can cause, it is asked for that message once more."""
 import os, re, socket, subprocess, sys
 
 from _certs import Authority
 from scenario import FULL, SLOW, Skip, check, free_port
 
 TIMEOUT = 600
-FLOOR = {"sip-udp": (193, 0), "sip-tls": (193, 191), "rdp": (92, 6)}    # passes; of rdp the runner's checks, of sip-tls (196 where nothing else runs) those in cuts
+AGAIN = 3                                                   # times that one is asked again
+ALL = {"sip-udp": [194], "sip-tls": [196, 196], "rdp": [92, 6]}    # of each cut; of rdp messages, and the runner's own checks
 
 
 def passed(text):
     return [(int(a), int(b)) for a, b in re.findall(r"(\d+) of (\d+)", next((x for x in reversed(text.splitlines()) if x.startswith("passed ")), ""))]
 
 
-def verdict(name, r, faults):
+def verdict(name, r, faults, again=()):
+    """again: the fails that were none"""
     got = passed(r.stdout)
-    if not got:
-        faults.append(f"{name}: no verdict: {(r.stdout + r.stderr)[-1500:]}")
-        return
-    good, checks = got[0][0], got[1][0] if len(got) > 1 else 0
-    print(f"{name} {' and checks '.join(f'{a} of {b}' for a, b in got[:2])}{'' if (good, checks) == FLOOR[name] else f', the floor is {FLOOR[name]}'}; ", end="")
-    if good < FLOOR[name][0] or checks < FLOOR[name][1]:
-        fails = "\n".join(x for x in r.stdout.splitlines() if "FAIL" in x)[:6000]
-        faults.append(f"{name}: passed {good}, checks {checks}, the floor is {FLOOR[name]}\n{fails}")
+    print(f"{name} {', '.join(f'{a} of {b}' for a, b in got)}{f', asked again and passed: {len(again)}' if again else ''}; ", end="")
+    fails = [x for x in r.stdout.splitlines() if "FAIL" in x and x not in again]
+    if sum(b - a for a, b in got) != len(again) or len(got) < len(ALL[name]) or any(b < n for (_, b), n in zip(got, ALL[name])):
+        faults.append(f"{name}: {got}, all are {ALL[name]}\n" + "\n".join(fails or [(r.stdout + r.stderr)[-1500:]])[:6000])
+
+
+def sip(s, name, data, argv, faults):
+    """the runner over both sets, and once more for what it could not ask"""
+    argv = [sys.executable, os.path.join(data, "run", "sip-torture.py"), *argv, "--set", f"{data}/sip/expected.tsv", "--set", f"{data}/sip/extra/expected.tsv"]
+    ask = lambda *more: subprocess.run([*argv, *more], capture_output=True, text=True, timeout=300 * SLOW)
+    cuts, again = "whole,octets,random" if FULL else "whole,random", []
+    r = ask("--jobs", "4", "--cuts", cuts)
+    keep(s, name, r)
+    for line in re.findall(r"^FAIL .*no request came through to answer$", r.stdout, flags=re.M):
+        _, kind, how, file, *_ = line.split()
+        if any(re.search(rf"^ok +{kind} +{how} +{re.escape(file)} ", ask("--jobs", "1", "--cuts", how, "--only", file, "--verbose").stdout, flags=re.M) for _ in range(AGAIN)):
+            again.append(line)
+    verdict(name, r, faults, again)
 
 
 def keep(s, name, r):
@@ -41,19 +54,12 @@ def run(s):
     faults = []
     servers = [f"127.0.20.{101 + i}:{free_port(f'127.0.20.{101 + i}', socket.SOCK_DGRAM)}" for i in range(3)]
     g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], listen="udp://127.0.20.100:0"), name="sip")
-    r = subprocess.run([sys.executable, os.path.join(data, "run", "sip-torture.py"), "--proxy", g.at(), *(x for a in servers for x in ("--server", a)),
-                        "--set", f"{data}/sip/expected.tsv", "--set", f"{data}/sip/extra/expected.tsv", "--jobs", "4"], capture_output=True, text=True, timeout=300 * SLOW)
-    keep(s, "sip-udp", r)
-    verdict("sip-udp", r, faults)
+    sip(s, "sip-udp", data, ["--proxy", g.at(), *(x for a in servers for x in ("--server", a))], faults)
     g.stop()
 
     g = s.gateway(s.ini_gateway("tls") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], listen="udp://127.0.20.100:0 tls://127.0.20.100:0",
                                                    service=f"tls-certificate = {Authority(s).make('gw', 'DNS:gw.example.com').line()}"), name="tls")
-    r = subprocess.run([sys.executable, os.path.join(data, "run", "sip-torture.py"), "--proxy", g.at(), "--tls", g.at("calls", "tls"), *(x for a in servers for x in ("--server", a)), "--no-udp",
-                        "--cuts", "whole,octets,random" if FULL else "whole,random", "--set", f"{data}/sip/expected.tsv", "--set", f"{data}/sip/extra/expected.tsv", "--jobs", "4"],
-                       capture_output=True, text=True, timeout=300 * SLOW)
-    keep(s, "sip-tls", r)
-    verdict("sip-tls", r, faults)
+    sip(s, "sip-tls", data, ["--proxy", g.at(), "--tls", g.at("calls", "tls"), *(x for a in servers for x in ("--server", a)), "--no-udp"], faults)
     g.stop()
 
     hosts = [f"127.0.30.{11 + i}:{free_port(f'127.0.30.{11 + i}')}" for i in range(4)]
