@@ -130,7 +130,7 @@ static unsigned told(const struct watch *w, uint32_t e)
 
 static void tell_ready(struct poller *p)
 {
-	for (p->at = 0; p->at < p->n; p->at++) {
+	for (p->at = 0; p->at < p->n && !p->stop; p->at++) {
 		struct watch *w = p->event[p->at].data.ptr;
 		unsigned what = w ? told(w, p->event[p->at].events) : 0;
 
@@ -155,7 +155,8 @@ static void tell_again(struct poller *p)
 		struct watch *w = list;
 
 		take_off(w);
-		w->fn(w->arg, HF_READ);
+		if (!p->stop)
+			w->fn(w->arg, HF_READ);
 	}
 }
 
@@ -167,7 +168,7 @@ void poller_run(struct poller *p)
 		p->n = epoll_wait(p->ep, p->event, EVENTS, wait);
 		tell_ready(p);
 		tell_again(p);
-		if (p->timers.n)
+		if (p->timers.n && !p->stop)
 			timers_run(&p->timers, hf_clock_ms());
 	}
 }

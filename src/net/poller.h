@@ -28,7 +28,7 @@ struct watch {
 struct poller *poller_new(void) HF_MUST_USE; /* NULL: no memory, no descriptor */
 void poller_free(struct poller *p);          /* when all watches and timers have ended; NULL is fine */
 void poller_run(struct poller *p);           /* until stop: turns of what is ready, then what is due */
-void poller_stop(struct poller *p);          /* when this turn is done */
+void poller_stop(struct poller *p);          /* behind the call that says so: what this turn has still to tell is lost, for what it is about may be gone */
 struct timers *poller_timers(struct poller *p);
 
 void watch_init(struct watch *w, struct poller *p, int fd, hf_watch_fn *fn, void *arg); /* it watches for nothing yet */

@@ -463,13 +463,31 @@ static void cannot_be_watched(void **state)
 	close(c);
 }
 
+/* A client that comes in the turn in which the worker is stopped finds nobody any more. Fails (by a signal) when that turn goes on. */
+static void stopped_with_a_client_at_the_door(void **state)
+{
+	int c;
+
+	(void)state;
+	watch_init(&rig.listening.watch, rig.w->poller, rig.socks->fd[0], conn_acceptable, &rig.listening);
+	assert_true(watch_set(&rig.listening.watch, HF_READ));
+	atomic_store(&rig.w->stop, true);
+	worker_wake(rig.w);
+	c = sock_connect(&rig.info.addr, true, NULL);
+	assert_true(c >= 0);
+	poller_run(rig.w->poller);
+	assert_int_equal(rig_open(), 0);
+	watch_fini(&rig.listening.watch);
+	close(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
-		T(more_than_an_opening_holds), T(cannot_be_watched)};
+		T(more_than_an_opening_holds), T(cannot_be_watched), T(stopped_with_a_client_at_the_door)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ struct end {
 	unsigned told, what;
 };
 static struct poller *p;
-static struct timer stop;
+static struct timer stop, late;
 static struct end ends[N];
 static unsigned total;
 static void (*also)(struct end *e); /* what a call does beside */
@@ -40,6 +40,12 @@ static void stop_now(void *arg)
 {
 	(void)arg;
 	poller_stop(p);
+}
+
+static void count_late(void *arg)
+{
+	(void)arg;
+	total++;
 }
 
 /* One turn of what is ready now; how much was told. */
@@ -73,7 +79,7 @@ static int begin(void **state)
 	p = poller_new();
 	assert_non_null(p);
 	also = NULL;
-	assert_true(timer_init(&stop, poller_timers(p), stop_now, NULL));
+	assert_true(timer_init(&stop, poller_timers(p), stop_now, NULL) && timer_init(&late, poller_timers(p), count_late, NULL));
 	for (int i = 0; i < 2; i++)
 		open_end(&ends[i]);
 	return 0;
@@ -85,6 +91,7 @@ static int end(void **state)
 	for (int i = 0; i < 2; i++)
 		close_end(&ends[i]);
 	timer_fini(&stop);
+	timer_fini(&late);
 	poller_free(p);
 	return 0;
 }
@@ -271,6 +278,33 @@ static void ended_in_the_list(void **state)
 	assert_int_equal(turn(), 0);
 }
 
+/* ---- the end ---- */
+
+static void stop_too(struct end *e)
+{
+	(void)e;
+	poller_stop(p);
+}
+
+/* Behind the call that stops it nothing is told: what the others stand for may be gone. Fails without any of the three looks at `stop`. */
+static void stopped(void **state)
+{
+	(void)state;
+	also = stop_too;
+	both_ready(HF_READ);
+	watch_again(&ends[0].watch);
+	timer_set(&late, 0);
+	assert_int_equal(turn(), 1);
+	also = NULL;
+	watch_set(&ends[0].watch, 0);
+	watch_set(&ends[1].watch, 0);
+	watch_again(&ends[0].watch);
+	watch_again(&ends[1].watch);
+	timer_stop(&late);
+	also = stop_too;
+	assert_int_equal(turn(), 1);
+}
+
 /* ---- many, and none ---- */
 
 /* More than a call of the system tells: each is told, once. Fails when a turn drops what it does not tell. */
@@ -320,7 +354,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(closed_and_used_again, begin, end), cmocka_unit_test_setup_teardown(told_once, begin, end),
 		cmocka_unit_test_setup_teardown(told_of_the_end, begin, end), cmocka_unit_test_setup_teardown(told_again, begin, end),
 		cmocka_unit_test_setup_teardown(ended_in_the_list, begin, end), cmocka_unit_test_setup_teardown(many, begin, end),
-		cmocka_unit_test_setup_teardown(refused, begin, end),
+		cmocka_unit_test_setup_teardown(stopped, begin, end), cmocka_unit_test_setup_teardown(refused, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
