@@ -82,7 +82,7 @@ void timer_at(struct timer *t, uint64_t due_ms)
 {
 	struct timers *ts = t->of;
 
-	t->due_ms = due_ms;
+	t->due_ms = due_ms > ts->run_ms ? due_ms : ts->run_ms + 1;
 	settle(ts, t->place ? t->place - 1 : ts->n++, t);
 }
 
@@ -109,13 +109,14 @@ int timers_wait(const struct timers *ts, uint64_t now_ms)
 	return due <= now_ms ? 0 : due - now_ms < DAY_MS ? (int)(due - now_ms) : (int)DAY_MS;
 }
 
-/* As many as are due when it begins: one that sets itself anew for at once waits behind them, and for the next turn. */
 void timers_run(struct timers *ts, uint64_t now_ms)
 {
 	struct timer *t;
 
-	for (uint32_t left = ts->n; left && ts->n && (t = ts->heap[0])->due_ms <= now_ms; left--) {
+	ts->run_ms = now_ms;
+	while (ts->n && (t = ts->heap[0])->due_ms <= now_ms) {
 		timer_stop(t);
 		t->fn(t->arg);
 	}
+	ts->run_ms = 0;
 }

@@ -20,12 +20,13 @@ struct timer {
 struct timers {
 	struct timer **heap; /* the n that are set; room for all that are made, so that setting one never fails */
 	uint32_t n, made, cap;
+	uint64_t run_ms;     /* timers_run is at it, of that time; 0: it is not */
 };
 
 void timers_fini(struct timers *ts); /* when all its timers are ended */
 bool timer_init(struct timer *t, struct timers *ts, timer_fn *fn, void *arg) HF_MUST_USE; /* false: no memory */
 void timer_fini(struct timer *t);    /* one that was not made is fine */
-void timer_at(struct timer *t, uint64_t due_ms); /* a set timer is moved */
+void timer_at(struct timer *t, uint64_t due_ms); /* a set timer is moved; in a call of timers_run to behind it */
 void timer_set(struct timer *t, uint64_t ms);    /* from now */
 void timer_stop(struct timer *t);
 /* Milliseconds until the first is due, at most a day; -1: none is set. */
