@@ -119,7 +119,8 @@ static void resume(void *arg)
 {
 	struct listening *l = arg;
 
-	watch_set(&l->watch, HF_READ);
+	if (!watch_set(&l->watch, HF_READ))
+		timer_set(&l->pause, PAUSE_MS);
 }
 
 static void pause_accepting(struct listening *l)
@@ -171,6 +172,6 @@ void conn_acceptable(void *arg, unsigned what)
 	} else if (l->calm) {
 		l->calm--;
 	} else if (burst < ACCEPTS) {
-		l->burst = burst * 2;
+		l->burst = burst * 2 < ACCEPTS ? burst * 2 : ACCEPTS;
 	}
 }

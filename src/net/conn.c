@@ -39,7 +39,7 @@ static bool wants_read(const struct flow *f, enum hf_side i)
 	return buf_len(&s->in) < f->rt->front->max_opening;
 }
 
-/* The system refuses to watch a side, so that nothing would ever be heard of it. Not now: a step may be running. */
+/* The system refuses to watch a side, so that nothing would ever be heard of it. Not now: a step may be running. A relay has no deadline: pump_go_on looks. */
 static void give_up(struct flow *f)
 {
 	f->end = f->end ? f->end : HF_R_NO_MEMORY;

@@ -153,15 +153,18 @@ void pump_go_on(struct flow *f)
 	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
 
 	if (c->eof && s->eof && !side_waits(c) && !side_waits(s)) {
-		f->w->now_ms = hf_clock_ms();
-		conn_close(f, HF_R_DONE);
-		return;
+		f->end = HF_R_DONE;
+	} else {
+		pass_fin(f, HF_CLIENT);
+		pass_fin(f, HF_SERVER);
+		conn_watch(f);
 	}
-	pass_fin(f, HF_CLIENT);
-	pass_fin(f, HF_SERVER);
-	conn_watch(f);
-	if (f->mark)
+	if (f->end) { /* or it cannot be watched */
+		f->w->now_ms = hf_clock_ms();
+		conn_close(f, f->end);
+	} else if (f->mark) {
 		marked(f);
+	}
 }
 
 void pump_start(struct flow *f)

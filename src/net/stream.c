@@ -100,8 +100,8 @@ static void watch(struct flow *f)
 {
 	struct side *s = &f->side[HF_CLIENT];
 
-	if (f->phase == PHASE_MESSAGES)
-		watch_set(&s->watch, wire_wants(s->wire, may_read(f), buf_len(&s->out) > 0));
+	if (f->phase == PHASE_MESSAGES && !watch_set(&s->watch, wire_wants(s->wire, may_read(f), buf_len(&s->out) > 0)))
+		stream_end_later(f, HF_R_NO_MEMORY); /* nothing would be heard of it */
 }
 
 static void parcels(struct flow *f);

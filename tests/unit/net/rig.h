@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -196,6 +198,31 @@ static inline bool rig_ended(int fd)
 	ssize_t n = recv(fd, &c, 1, 0);
 
 	return n == 0 || (n < 0 && errno != EAGAIN);
+}
+
+/* A file in place of each of our polls, which no poll takes for one, or the polls again. */
+static inline void rig_break_polls(bool whole)
+{
+	static int poll[8], kept[8], n;
+	char name[64], to[64];
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	for (; whole && n; n--) {
+		dup2(kept[n - 1], poll[n - 1]);
+		close(kept[n - 1]);
+	}
+	for (int fd = 3; !whole && fd < 64 && n < 8; fd++) {
+		ssize_t m;
+
+		snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+		m = readlink(name, to, sizeof to);
+		if (m != 22 || memcmp(to, "anon_inode:[eventpoll]", 22) != 0)
+			continue;
+		kept[n] = fcntl(fd, F_DUPFD, 100);
+		poll[n++] = fd;
+		dup2(file, fd);
+	}
+	close(file);
 }
 
 /* The flow in slot i of the worker. */

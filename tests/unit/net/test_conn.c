@@ -1,8 +1,6 @@
 /* Flows from accept to their end (net/conn.c, dial.c, pump.c): no phase lasts for ever, nothing spins, nothing is lost on the way. */
 #include "rig.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -424,44 +422,68 @@ static void more_than_an_opening_holds(void **state)
 	RIG_UNTIL(rig_open() == 0);
 }
 
-/* A file in place of each of our polls, or the polls again. */
-static void break_polls(bool whole)
-{
-	static int poll[8], kept[8], n;
-	char name[64], to[64];
-	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+/* ---- what the system refuses to watch ---- */
 
-	for (; whole && n; n--) {
-		dup2(kept[n - 1], poll[n - 1]);
-		close(kept[n - 1]);
-	}
-	for (int fd = 3; !whole && fd < 64 && n < 8; fd++) {
-		ssize_t m;
-
-		snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-		m = readlink(name, to, sizeof to);
-		if (m != 22 || memcmp(to, "anon_inode:[eventpoll]", 22) != 0)
-			continue;
-		kept[n] = fcntl(fd, F_DUPFD, 100);
-		poll[n++] = fd;
-		dup2(file, fd);
-	}
-	close(file);
-}
-
-/* A flow that the system does not watch would never be heard of again: it ends. Fails without give_up. */
+/* A flow that it does not watch would never be heard of again: it ends. Fails without give_up. */
 static void cannot_be_watched(void **state)
 {
 	int c;
 
 	(void)state;
-	break_polls(false);
+	rig_break_polls(false);
 	c = rig_client();
-	break_polls(true);
+	rig_break_polls(true);
 	RIG_UNTIL(rig_open() == 0);
 	assert_int_equal(last_end, HF_R_NO_MEMORY);
 	close(c);
 }
+
+/* A relay too, which has no deadline that would end it. Fails when pump_go_on does not look. */
+static void relay_cannot_be_watched(void **state)
+{
+	int c, s = dialled(&c);
+
+	(void)state;
+	rig_hear(s, "d");
+	rig_say(s, "yes!");
+	rig_hear(c, "yes!");
+	assert_int_equal(send(s, much, sizeof much, MSG_NOSIGNAL), sizeof much); /* bulk is watched in another way */
+	rig_break_polls(false);
+	conn_server_ready(rig_flow(0), HF_READ);
+	rig_break_polls(true);
+	assert_int_equal(rig_open(), 0);
+	assert_int_equal(last_end, HF_R_NO_MEMORY);
+	close(c);
+	close(s);
+}
+
+/* A listener that pauses for want of descriptors, and cannot be watched again, is tried again. Fails when resume tries once. */
+static void listener_cannot_be_watched(void **state)
+{
+	struct rlimit old, none;
+	int c = sock_connect(&rig.info.addr, true, NULL);
+
+	(void)state;
+	watch_init(&rig.listening.watch, rig.w->poller, rig.socks->fd[0], conn_acceptable, &rig.listening);
+	assert_true(watch_set(&rig.listening.watch, HF_READ));
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &none);
+	RIG_UNTIL(rig.listening.pause.place);
+	setrlimit(RLIMIT_NOFILE, &old);
+	rig_break_polls(false);
+	timer_set(&rig.listening.pause, 0);
+	rig_run(1);
+	rig_break_polls(true);
+	assert_int_equal(rig.listening.watch.what, 0);
+	RIG_UNTIL(rig_open() == 1);
+	watch_fini(&rig.listening.watch);
+	timer_fini(&rig.listening.pause);
+	close(c);
+}
+
+/* ---- the end ---- */
 
 /* A client that comes in the turn in which the worker is stopped finds nobody any more. Fails (by a signal) when that turn goes on. */
 static void stopped_with_a_client_at_the_door(void **state)
@@ -487,7 +509,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
-		T(more_than_an_opening_holds), T(cannot_be_watched), T(stopped_with_a_client_at_the_door)};
+		T(more_than_an_opening_holds), T(cannot_be_watched), T(relay_cannot_be_watched), T(listener_cannot_be_watched), T(stopped_with_a_client_at_the_door)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,11 +153,29 @@ static void drips(void **state)
 	assert_int_equal(last_end, HF_R_HANDSHAKE_TIMEOUT);
 }
 
+/* One that the system does not watch any more ends. Fails when watch() takes no for an answer. */
+static void cannot_be_watched(void **state)
+{
+	static uint8_t much[200 * 1024];
+	int c = rig_client(), small = 4096;
+	struct flow *f = rig_flow(0);
+
+	(void)state;
+	setsockopt(f->side[HF_CLIENT].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+	rig_break_polls(false);
+	assert_int_equal(stream_put(f, NULL, hf_bytes_of(much, sizeof much), NULL, 0), HF_OK);
+	worker_flush(rig.w); /* room in the socket is to be told */
+	rig_break_polls(true);
+	RIG_UNTIL(rig_open() == 0);
+	assert_int_equal(last_end, HF_R_NO_MEMORY);
+	close(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips)};
+	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips), T(cannot_be_watched)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
