@@ -483,6 +483,51 @@ static void listener_cannot_be_watched(void **state)
 	close(c);
 }
 
+/* ---- accepting ---- */
+
+static int doors[80], n_doors;
+
+static void knock(int n)
+{
+	for (int i = 0; i < n; i++) {
+		doors[n_doors] = sock_connect(&rig.info.addr, true, NULL);
+		assert_true(doors[n_doors++] >= 0);
+	}
+}
+
+static void turn_takes(unsigned n)
+{
+	uint64_t before = rig.rt.counts[0].flows;
+
+	conn_acceptable(&rig.listening, HF_READ);
+	assert_int_equal(rig.rt.counts[0].flows - before, n);
+}
+
+/* Twice as many a turn while that is too few, as many as came when it is not; and more only after sixteen turns in a row that found as many. 32 at most.
+ * Fails without `calm`, and when what is doubled is not bounded. */
+static void as_many_as_come(void **state)
+{
+	(void)state;
+	n_doors = 0;
+	knock(3);
+	turn_takes(1);
+	turn_takes(2);
+	turn_takes(0);
+	knock(20);
+	for (int i = 0; i < 17; i++)
+		turn_takes(1);
+	turn_takes(2);
+	turn_takes(1);
+	rig.listening.burst = 20;
+	rig.listening.calm = 0;
+	knock(54);
+	turn_takes(20);
+	turn_takes(32);
+	turn_takes(2);
+	while (n_doors)
+		close(doors[--n_doors]);
+}
+
 /* ---- the end ---- */
 
 /* A client that comes in the turn in which the worker is stopped finds nobody any more. Fails (by a signal) when that turn goes on. */
@@ -509,7 +554,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
-		T(more_than_an_opening_holds), T(cannot_be_watched), T(relay_cannot_be_watched), T(listener_cannot_be_watched), T(stopped_with_a_client_at_the_door)};
+		T(more_than_an_opening_holds), T(cannot_be_watched), T(relay_cannot_be_watched), T(listener_cannot_be_watched), T(as_many_as_come), T(stopped_with_a_client_at_the_door)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
