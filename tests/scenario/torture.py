@@ -1,13 +1,13 @@
 """The torture set with its oracle against the program, where HOLDFAST_SHARED names the folder that holds it: every message passes, in every cut, and none
-of the set is missing. The runner gives a request 0.3 s to come through before it answers it; where it says that none came, which a busy machine
-can cause, it is asked for that message once more."""
+of the set is missing. The runner begins to look for a request of its own when it has sent it, so that on a busy machine it misses one that is there already
+and says that none came through: it is asked for that message again."""
 import os, re, socket, subprocess, sys
 
 from _certs import Authority
 from scenario import FULL, SLOW, Skip, check, free_port
 
 TIMEOUT = 600
-AGAIN = 3                                                   # times that one is asked again
+AGAIN = 8                                                   # times: it has missed four of ten where five times as much ran as there are processors
 ALL = {"sip-udp": [194], "sip-tls": [196, 196], "rdp": [92, 6]}    # of each cut; of rdp messages, and the runner's own checks
 
 
