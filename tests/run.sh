@@ -163,6 +163,7 @@ scenarios() {
 	name=$1 lanes=$2
 	shift 2
 	say "scenarios, $name build${*:+: }$*"
+	: >"$BUILD/$name.scenarios"
 	HOLDFAST_BIN="$BUILD/$name/holdfast" HOLDFASTCTL="$BUILD/$name/holdfastctl" HOLDFAST_BUILD="$BUILD/$name" \
 		python3 "$root/tests/scenario/run.py" -j "$lanes" "$@" >"$BUILD/$name.scenarios" 2>&1 &
 	runner=$!
