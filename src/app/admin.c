@@ -1,7 +1,6 @@
 /* The admin socket: a UNIX stream on the control loop; a line in, a line of JSON out, the end. It knows no command (answer.c does).
- * Clients are bounded in number, octets and time, and a descriptor is kept in reserve, so that it answers when descriptors have run out. */
+ * Clients are bounded in number, octets and time, and are let in when descriptors have run out. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,20 +10,16 @@
 #include "command.h"
 #include "errand.h"
 #include "gateway.h"
+#include "holdfast/guests.h"
 #include "holdfast/log.h"
 #include "json.h"
 
 #define CLIENTS 32     /* at once; an operator and some scripts */
-#define DEADLINE_MS 5000 /* for the request line, and again for each part of the answer that is taken */
 #define LINE_FIRST 4096 /* room that a line gets at first */
 #define ERRAND_MS 60000 /* for an answer that takes its time: no table is so long, but others may come first */
-#define PAUSE_MS 200   /* before accept is tried again when descriptors or memory have run out */
 
 struct client {
-	struct admin *admin;
-	int fd;
-	struct hf_watch *watch;
-	struct hf_timer *timer;
+	struct hf_guest guest;
 	uint8_t *line; /* of room octets: most lines are short, a message to be explained is not */
 	size_t n, room;
 	struct json out;
@@ -34,62 +29,30 @@ struct client {
 
 struct admin {
 	struct gateway *g;
-	int fd, reserve;
-	struct hf_watch *watch;
-	struct hf_timer *resume;
+	int fd;
+	struct hf_guests *guests;
 	struct errands *errands;
-	struct client *clients[CLIENTS];
-	unsigned n_clients;
 	dev_t dev; /* the socket file that is ours to remove */
 	ino_t ino;
 };
 
-static void keep_reserve(struct admin *a)
-{
-	if (a->reserve < 0)
-		a->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
+static struct client *of(struct hf_guest *g) { return (struct client *)(void *)g; }
 
-static void client_end(void *arg)
+static void client_leave(struct hf_guest *g)
 {
-	struct client *c = arg;
-	struct admin *a = c->admin;
+	struct client *c = of(g);
+	struct admin *a = g->arg;
 
 	if (c->errand)
 		errands_forget(a->errands, c->errand);
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		if (a->clients[i] == c) {
-			a->clients[i] = NULL;
-			a->n_clients--;
-		}
-	}
-	hf_watch_free(c->watch);
-	hf_timer_free(c->timer);
 	json_free(&c->out);
-	close(c->fd);
 	free(c->line);
-	free(c);
-	keep_reserve(a);
-	hf_watch_set(a->watch, HF_READ);
 }
 
 static void client_send(struct client *c)
 {
-	while (c->sent < c->out.w.n) {
-		ssize_t n = send(c->fd, c->out.w.p + c->sent, c->out.w.n - c->sent, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
-			hf_watch_set(c->watch, HF_WRITE);
-			return;
-		}
-		if (n <= 0)
-			break;
-		c->sent += (size_t)n;
-		hf_timer_set(c->timer, DEADLINE_MS);
-	}
-	client_end(c);
+	if (hf_guest_send(&c->guest, hf_writer_view(&c->out.w), &c->sent) != HF_EFULL)
+		hf_guest_end(&c->guest);
 }
 
 /* c->out is whole. */
@@ -127,34 +90,35 @@ static void errand_done(void *arg, struct json *out)
 
 static void client_answer(struct client *c, struct hf_bytes line)
 {
+	struct admin *a = c->guest.arg;
 	struct errand *x;
 
 	c->out = json_new();
-	x = answer(c->admin->g, line, &c->out);
+	x = answer(a->g, line, &c->out);
 	if (!x) {
 		client_reply(c);
 		return;
 	}
-	if (errands_send(c->admin->errands, x, errand_done, c) != HF_OK) {
+	if (errands_send(a->errands, x, errand_done, c) != HF_OK) {
 		x->free(x);
 		client_refuse(c, "no memory for a thread");
 		return;
 	}
 	c->errand = x;
-	hf_timer_set(c->timer, ERRAND_MS);
+	hf_timer_set(c->guest.timer, ERRAND_MS);
 }
 
 /* Whoever waits for an errand has nothing more to say, but may go. */
 static void client_idle(struct client *c)
 {
-	ssize_t n = recv(c->fd, c->line, c->room, 0);
+	ssize_t n = recv(c->guest.fd, c->line, c->room, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0)
-		client_end(c);
+		hf_guest_end(&c->guest);
 	else if (n == 0)
-		hf_watch_set(c->watch, 0); /* its side is closed: all is said; the answer goes out, or fails */
+		hf_watch_set(c->guest.watch, 0); /* its side is closed: all is said; the answer goes out, or fails */
 }
 
 /* Room for more of the line, of which the longest is not there yet. */
@@ -185,11 +149,11 @@ static void client_read(struct client *c)
 		client_refuse(c, "no memory for the line");
 		return;
 	}
-	n = recv(c->fd, c->line + c->n, c->room - c->n, 0);
+	n = recv(c->guest.fd, c->line + c->n, c->room - c->n, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0 || (n == 0 && c->n == 0)) {
-		client_end(c);
+		hf_guest_end(&c->guest);
 		return;
 	}
 	c->n += (size_t)n;
@@ -205,9 +169,9 @@ static void client_read(struct client *c)
 	client_answer(c, got);
 }
 
-static void client_ready(void *arg, unsigned what)
+static void client_ready(struct hf_guest *g, unsigned what)
 {
-	struct client *c = arg;
+	struct client *c = of(g);
 
 	(void)what;
 	if (c->errand)
@@ -218,66 +182,7 @@ static void client_ready(void *arg, unsigned what)
 		client_read(c);
 }
 
-static void client_new(struct admin *a, int fd)
-{
-	struct client *c = calloc(1, sizeof *c);
-	unsigned i = 0;
-
-	if (!c) {
-		close(fd);
-		return;
-	}
-	while (a->clients[i])
-		i++;
-	c->admin = a;
-	c->fd = fd;
-	a->clients[i] = c;
-	a->n_clients++;
-	c->watch = hf_watch_new(a->g->loop, fd, HF_READ, client_ready, c);
-	c->timer = hf_timer_new(a->g->loop, client_end, c);
-	if (!c->watch || !c->timer)
-		client_end(c);
-	else
-		hf_timer_set(c->timer, DEADLINE_MS);
-}
-
-static int accept_one(struct admin *a)
-{
-	int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && a->reserve >= 0) {
-		close(a->reserve);
-		a->reserve = -1;
-		fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	}
-	return fd;
-}
-
-static void resume(void *arg)
-{
-	struct admin *a = arg;
-
-	keep_reserve(a);
-	if (a->n_clients < CLIENTS)
-		hf_watch_set(a->watch, HF_READ);
-}
-
-static void accept_ready(void *arg, unsigned what)
-{
-	struct admin *a = arg;
-	int fd = accept_one(a);
-
-	(void)what;
-	if (fd >= 0) {
-		client_new(a, fd);
-	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		hf_log_limited(HF_LOG_WARN, HF_R_NO_MEMORY, "event=admin-accept-failed error=\"%m\"");
-		hf_watch_set(a->watch, 0); /* else the loop would spin */
-		hf_timer_set(a->resume, PAUSE_MS);
-	}
-	if (a->n_clients == CLIENTS)
-		hf_watch_set(a->watch, 0); /* until one ends */
-}
+static const struct hf_guest_kind kind = {"admin", CLIENTS, sizeof(struct client), client_ready, client_leave};
 
 /* Does a process answer at this address? */
 static bool is_live(const struct sockaddr_un *at)
@@ -348,16 +253,14 @@ enum hf_err admin_open(struct gateway *g, struct admin **out, struct hf_writer *
 	if (!a)
 		return HF_ENOMEM;
 	a->g = g;
-	a->fd = a->reserve = -1;
+	a->fd = -1;
 	e = open_path(a, why);
 	if (e != HF_OK)
 		goto out;
 	e = HF_ENOMEM;
-	keep_reserve(a);
 	a->errands = errands_new(g->loop);
-	a->watch = hf_watch_new(g->loop, a->fd, HF_READ, accept_ready, a);
-	a->resume = hf_timer_new(g->loop, resume, a);
-	if (a->watch && a->resume && a->errands)
+	a->guests = hf_guests_open(g->loop, a->fd, &kind, a);
+	if (a->guests && a->errands)
 		e = HF_OK;
 out:
 	if (e != HF_OK)
@@ -373,16 +276,10 @@ void admin_close(struct admin *a)
 
 	if (!a)
 		return;
-	for (unsigned i = 0; i < CLIENTS; i++)
-		if (a->clients[i])
-			client_end(a->clients[i]);
+	hf_guests_close(a->guests);
 	errands_free(a->errands);
-	hf_watch_free(a->watch);
-	hf_timer_free(a->resume);
 	if (a->fd >= 0)
 		close(a->fd);
-	if (a->reserve >= 0)
-		close(a->reserve);
 	if (a->ino && lstat(a->g->places.admin, &st) == 0 && st.st_dev == a->dev && st.st_ino == a->ino)
 		unlink(a->g->places.admin);
 	free(a);

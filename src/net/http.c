@@ -1,23 +1,21 @@
 /* HTTP for pages; see holdfast/http.h. A client sends one request, gets one answer, and the connection ends: no state but the octets of both.
- * RFC 9112; what a request says beside its first line is read and of no use. */
+ * RFC 9112; what a request says beside its first line is read and of no use. Not libevent's evhttp: up to 2.1 it tells nobody of a connection before
+ * its request and refuses none, so that they cannot be bounded. */
 #include "holdfast/http.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "holdfast/guests.h"
 #include "sock.h"
 
 #define CLIENTS 16       /* at once: a scraper or two, somebody who looks */
 #define REQUEST 4096     /* octets of a request */
-#define DEADLINE_MS 5000 /* for the request, and again for each part of the answer that is taken */
 
 struct client {
-	struct hf_http *h;
-	int fd;
-	struct hf_watch *watch;
-	struct hf_timer *timer;
-	size_t n, sent, head_n;
+	struct hf_guest guest;
+	size_t n, head_n, head_sent, page_sent;
 	struct hf_writer page;
 	bool answered;
 	uint8_t request[REQUEST];
@@ -25,56 +23,30 @@ struct client {
 };
 
 struct hf_http {
-	struct hf_loop *loop;
 	int fd;
-	struct hf_watch *watch;
+	struct hf_guests *guests;
 	hf_http_page_fn *page;
 	void *arg;
-	struct client *client[CLIENTS];
-	unsigned n;
 };
 
-static void end(void *arg)
-{
-	struct client *c = arg;
-	struct hf_http *h = c->h;
+static struct client *of(struct hf_guest *g) { return (struct client *)(void *)g; }
 
-	for (unsigned i = 0; i < CLIENTS; i++)
-		if (h->client[i] == c)
-			h->client[i] = NULL;
-	h->n--;
-	hf_watch_free(c->watch);
-	hf_timer_free(c->timer);
-	close(c->fd);
-	free(c->page.p);
-	free(c);
-	hf_watch_set(h->watch, HF_READ);
-}
+static void leave(struct hf_guest *g) { free(of(g)->page.p); }
 
 /* ---- the answer ---- */
 
 static void go_on(struct client *c)
 {
-	while (c->sent < c->head_n + c->page.n) {
-		bool in_head = c->sent < c->head_n;
-		const uint8_t *p = in_head ? (const uint8_t *)c->head + c->sent : c->page.p + (c->sent - c->head_n);
-		ssize_t n = send(c->fd, p, in_head ? c->head_n - c->sent : c->page.n - (c->sent - c->head_n), MSG_NOSIGNAL);
+	enum hf_err e = hf_guest_send(&c->guest, hf_bytes_of(c->head, c->head_n), &c->head_sent);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
-			hf_watch_set(c->watch, HF_WRITE);
-			return;
-		}
-		if (n <= 0)
-			break;
-		c->sent += (size_t)n;
-		hf_timer_set(c->timer, DEADLINE_MS);
-	}
-	if (c->sent == c->head_n + c->page.n && shutdown(c->fd, SHUT_WR) == 0)
-		hf_watch_set(c->watch, HF_READ); /* until it has closed too: unread octets would make a reset of our end, which may overtake the page */
+	if (e == HF_OK)
+		e = hf_guest_send(&c->guest, hf_writer_view(&c->page), &c->page_sent);
+	if (e == HF_EFULL)
+		return;
+	if (e == HF_OK && shutdown(c->guest.fd, SHUT_WR) == 0)
+		hf_watch_set(c->guest.watch, HF_READ); /* until it has closed too: unread octets would make a reset of our end, which may overtake the page */
 	else
-		end(c);
+		hf_guest_end(&c->guest);
 }
 
 static void say(struct client *c, unsigned status, const char *type, bool no_body)
@@ -107,6 +79,7 @@ static void answer(struct client *c)
 {
 	struct hf_bytes line = hf_bytes_of(c->request, c->n), method, path;
 	const char *type = "text/plain; charset=utf-8";
+	struct hf_http *h = c->guest.arg;
 	bool head;
 	unsigned status;
 
@@ -121,7 +94,7 @@ static void answer(struct client *c)
 	} else if (!head && !hf_bytes_eq(method, HF_LIT("GET"))) {
 		say(c, 405, type, false);
 	} else {
-		status = c->h->page(c->h->arg, hf_bytes_sub(path, 0, hf_bytes_find(path, '?')), &type, &c->page);
+		status = h->page(h->arg, hf_bytes_sub(path, 0, hf_bytes_find(path, '?')), &type, &c->page);
 		if (c->page.full || !c->page.p) {
 			status = c->page.full ? 500 : 404;
 			type = "text/plain; charset=utf-8";
@@ -138,9 +111,9 @@ static bool is_whole(const struct client *c)
 	return memmem(c->request, c->n, "\r\n\r\n", 4) || memmem(c->request, c->n, "\n\n", 2);
 }
 
-static void ready(void *arg, unsigned what)
+static void ready(struct hf_guest *g, unsigned what)
 {
-	struct client *c = arg;
+	struct client *c = of(g);
 	uint8_t rest[512];
 	ssize_t n;
 
@@ -148,11 +121,11 @@ static void ready(void *arg, unsigned what)
 		go_on(c);
 		return;
 	}
-	n = c->answered ? recv(c->fd, rest, sizeof rest, 0) : recv(c->fd, c->request + c->n, REQUEST - c->n, 0);
+	n = c->answered ? recv(g->fd, rest, sizeof rest, 0) : recv(g->fd, c->request + c->n, REQUEST - c->n, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		end(c);
+		hf_guest_end(g);
 		return;
 	}
 	if (c->answered)
@@ -164,41 +137,7 @@ static void ready(void *arg, unsigned what)
 		say(c, 431, "text/plain; charset=utf-8", false);
 }
 
-static void come(struct hf_http *h, int fd)
-{
-	struct client *c = calloc(1, sizeof *c);
-	unsigned i = 0;
-
-	if (!c) {
-		close(fd);
-		return;
-	}
-	while (h->client[i])
-		i++;
-	h->client[i] = c;
-	h->n++;
-	c->h = h;
-	c->fd = fd;
-	c->watch = hf_watch_new(h->loop, fd, HF_READ, ready, c);
-	c->timer = hf_timer_new(h->loop, end, c);
-	if (!c->watch || !c->timer)
-		end(c);
-	else
-		hf_timer_set(c->timer, DEADLINE_MS);
-}
-
-/* When descriptors have run out the loop would spin: nobody comes in until a client that is here has gone, or all have. */
-static void acceptable(void *arg, unsigned what)
-{
-	struct hf_http *h = arg;
-	int fd = accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	(void)what;
-	if (fd >= 0)
-		come(h, fd);
-	if (h->n == CLIENTS || (fd < 0 && sock_want(errno) && h->n))
-		hf_watch_set(h->watch, 0);
-}
+static const struct hf_guest_kind kind = {"http", CLIENTS, sizeof(struct client), ready, leave};
 
 struct hf_http *hf_http_open(struct hf_loop *loop, struct hf_addr *at, hf_http_page_fn *page, void *arg, struct hf_writer *why)
 {
@@ -211,7 +150,7 @@ struct hf_http *hf_http_open(struct hf_loop *loop, struct hf_addr *at, hf_http_p
 		hf_w_str(why, "no memory");
 		return NULL;
 	}
-	*h = (struct hf_http){.loop = loop, .page = page, .arg = arg};
+	*h = (struct hf_http){.page = page, .arg = arg};
 	h->fd = socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (h->fd >= 0)
 		(void)setsockopt(h->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -223,8 +162,8 @@ struct hf_http *hf_http_open(struct hf_loop *loop, struct hf_addr *at, hf_http_p
 		return NULL;
 	}
 	*at = sock_local(h->fd);
-	h->watch = hf_watch_new(loop, h->fd, HF_READ, acceptable, h);
-	if (h->watch)
+	h->guests = hf_guests_open(loop, h->fd, &kind, h);
+	if (h->guests)
 		return h;
 	hf_w_str(why, "no memory");
 	hf_http_close(h);
@@ -235,10 +174,7 @@ void hf_http_close(struct hf_http *h)
 {
 	if (!h)
 		return;
-	for (unsigned i = 0; i < CLIENTS; i++)
-		if (h->client[i])
-			end(h->client[i]);
-	hf_watch_free(h->watch);
+	hf_guests_close(h->guests);
 	if (h->fd >= 0)
 		close(h->fd);
 	free(h);
