@@ -36,10 +36,13 @@ struct hf_conf_server {
 	struct hf_addr addr;
 	enum hf_transport transport;
 	uint32_t weight, max_sessions, max_cps;
+	uint32_t agent;               /* port; 0 = off */
+	bool agent_said;              /* else the pool's */
 	unsigned line;
 };
 
 enum { HF_CONF_DRAIN_KEEPS, HF_CONF_DRAIN_MOVES }; /* drain_bound */
+#define HF_AGENT_SEND_MAX 255 /* octets of agent_send */
 #define HF_CONF_AUTO UINT64_MAX /* a value that follows from others; none once loaded */
 
 struct hf_conf_pool {
@@ -62,6 +65,9 @@ struct hf_conf_pool {
 	uint64_t slow_start;          /* ms, 0 = off */
 	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
+	uint64_t agent;               /* the port that agents answer at; 0 = off */
+	uint64_t agent_interval;
+	struct hf_bytes agent_send;   /* a line without its end; empty: nothing is said */
 	uint64_t dial_timeout;
 	struct hf_bytes tls_ca;       /* file of who may vouch for servers; empty: the system's */
 	struct hf_bytes tls_name;     /* what their certificates must name; empty: their addresses */

@@ -24,6 +24,7 @@
  *   hf_engine_mark           control  O(1)
  *   hf_engine_marked         control  O(1)
  *   hf_engine_weigh          control  O(1)
+ *   hf_engine_advise         control  O(1)
  *   hf_engine_record         any      O(1)
  *   hf_member_former         any      O(1)
  *   hf_member_rename         any      O(1)
@@ -48,6 +49,7 @@
  *   hf_engine_last_id        any      O(1)
  *   hf_engine_find           any      O(S)
  *   hf_engine_state          any      O(1)
+ *   hf_engine_cuts           any      O(1)
  *   hf_engine_counts         any      O(S + shards)
  *   hf_engine_each           any      O(E)
  *   hf_engine_owner          any      O(1)
@@ -124,14 +126,20 @@ void hf_engine_enact(struct hf_engine *e, const struct hf_member_conf *m, unsign
 enum hf_err hf_engine_apply(struct hf_engine *e, const struct hf_member_conf *m, unsigned n, uint16_t *ids, uint64_t now_ms) HF_MUST_USE;
 
 /* Marks, each set or cleared on its own; the state follows: OFF (also OVER), then DOWN, then DRAIN (also weight 0 and removed), else UP.
- * They outlive the process with the mapping, as do weights. Clearing OFF clears OVER too, and a drain that goes on begins anew. */
+ * They outlive the process with the mapping, as do weights. Clearing OFF clears OVER too, and a drain that goes on begins anew. AGENT_ ones are what
+ * the server says of itself, beside the others: they are no drain with a deadline, and who is connected to one that is OFF by that alone stays. */
 enum hf_mark { HF_MARK_DOWN, HF_MARK_DRAIN /* operator */, HF_MARK_BUSY /* the server asks for no new sessions */, HF_MARK_OFF,
-	HF_MARK_OVER /* the time to drain is over: set by hf_engine_expire, gone with the drain */ };
+	HF_MARK_OVER /* the time to drain is over: set by hf_engine_expire, gone with the drain */, HF_MARK_AGENT_DOWN, HF_MARK_AGENT_DRAIN, HF_MARK_AGENT_OFF };
 void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms);
 bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark);
 /* A run-time weight 0..256, or HF_WEIGHT_FILE: back to the file's. */
 #define HF_WEIGHT_FILE 0xffffffffu
 void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms);
+
+/* What the server says of how much it takes: so many percent (1..HF_PERCENT_MAX) of its file's weight in W and in its cap, never in the fill, and no
+ * more sessions than this and its max_sessions; 0: nothing. A weight that was given at run time is taken as it is. Not kept. */
+#define HF_PERCENT_MAX 1000
+void hf_engine_advise(struct hf_engine *e, uint16_t id, uint32_t percent, uint32_t max_sessions, uint64_t now_ms);
 
 /* All that is kept of a member: plain octets without pointers, as they stand in the mapping, for copies of it elsewhere. */
 struct hf_member_record {
@@ -330,7 +338,8 @@ struct hf_server_view {
 	uint8_t marks;             /* bits by enum hf_mark */
 	bool removed;
 	uint32_t weight, file_weight; /* in force, of the file */
-	uint32_t max_sessions, max_per_s;
+	uint32_t max_sessions, max_per_s; /* in force */
+	uint32_t percent;          /* hf_engine_advise; 0: it said none */
 	uint32_t sessions;         /* counted */
 	uint32_t cap;              /* sessions it may hold before new ones spill, as of the last tick; UINT32_MAX = none */
 	uint32_t slots;            /* owned now */
@@ -344,6 +353,7 @@ bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v
 uint16_t hf_engine_last_id(const struct hf_engine *e);
 uint16_t hf_engine_find(const struct hf_engine *e, struct hf_bytes name); /* 0 = none */
 enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *since_ms); /* lock-free; OFF when there is none */
+bool hf_engine_cuts(const struct hf_engine *e, uint16_t id); /* it is off, and what is connected to it ends: off by more than its agent's word. Lock-free */
 
 struct hf_engine_counts {
 	uint64_t entries, exceptions, counted;

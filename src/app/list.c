@@ -172,6 +172,7 @@ void list_marks(const struct hf_server_view *v, struct json *j)
 {
 	static const struct { const char *name; unsigned bits; } marks[] = {
 		{"off", 1u << HF_MARK_OFF | 1u << HF_MARK_OVER}, {"down", 1u << HF_MARK_DOWN}, {"drain", 1u << HF_MARK_DRAIN}, {"busy", 1u << HF_MARK_BUSY},
+		{"agent-off", 1u << HF_MARK_AGENT_OFF}, {"agent-down", 1u << HF_MARK_AGENT_DOWN}, {"agent-drain", 1u << HF_MARK_AGENT_DRAIN},
 	};
 
 	json_open(j, HF_F_MARKS, '[');
@@ -208,6 +209,24 @@ static void tallies(struct gateway *g, const char *pool, uint16_t id, struct jso
 	json_close(j, '}');
 }
 
+/* What its agent said last, and what is in force of it; null: it has none. */
+static void agent(const struct hf_member_view *m, const struct hf_server_view *v, uint64_t now, struct json *j)
+{
+	if (!m->agent_port) {
+		json_null(j, HF_F_AGENT);
+		return;
+	}
+	json_open(j, HF_F_AGENT, '{');
+	json_uint(j, HF_F_PORT, m->agent_port);
+	json_str(j, HF_F_SAID, m->agent);
+	seconds(HF_F_SAID_S, m->agent_ms, m->agent_ms, now, j);
+	if (v->percent)
+		json_uint(j, HF_F_PERCENT, v->percent);
+	else
+		json_null(j, HF_F_PERCENT);
+	json_close(j, '}');
+}
+
 static void server(struct gateway *g, const char *pool, const struct hf_server_view *v, uint64_t now, struct json *j)
 {
 	struct hf_member_view m = {.last_failure = ""};
@@ -235,6 +254,11 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	json_uint(j, HF_F_SINCE_S, (now - v->since_ms) / 1000);
 	json_str(j, HF_F_LAST_FAILURE, m.last_failure);
 	seconds(HF_F_LAST_FAILURE_S, m.last_failure_ms, m.last_failure_ms, now, j);
+	agent(&m, v, now, j);
+	if (v->max_sessions)
+		json_uint(j, HF_F_MAX_SESSIONS, v->max_sessions);
+	else
+		json_null(j, HF_F_MAX_SESSIONS);
 	seconds(HF_F_DEADLINE_S, v->ends_ms, now, v->ends_ms, j);
 	json_bool(j, HF_F_REMOVED, v->removed);
 	tallies(g, pool, v->id, j);

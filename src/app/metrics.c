@@ -180,6 +180,20 @@ static void of_cap(struct page *p, const char *pool, const struct hf_server_view
 		sample(p, SERVER, v->cap);
 }
 
+static void of_agent(struct page *p, const char *pool, const struct hf_server_view *v)
+{
+	if (v->percent)
+		sample(p, SERVER, v->percent);
+}
+
+static void of_agent_age(struct page *p, const char *pool, const struct hf_server_view *v)
+{
+	struct hf_member_view m;
+
+	if (hf_net_member(p->g->net, pool, v->id, &m) && m.agent_ms)
+		sample(p, SERVER, (hf_clock_ms() - m.agent_ms) / 1000);
+}
+
 static void of_placed(struct page *p, const char *pool, const struct hf_server_view *v)
 {
 	struct hf_member_counts n;
@@ -206,6 +220,8 @@ static void flows(struct page *p) { each_server(p, of_flows); }
 static void weight(struct page *p) { each_server(p, of_weight); }
 static void slots(struct page *p) { each_server(p, of_slots); }
 static void cap(struct page *p) { each_server(p, of_cap); }
+static void agent(struct page *p) { each_server(p, of_agent); }
+static void agent_age(struct page *p) { each_server(p, of_agent_age); }
 static void placed(struct page *p) { each_server(p, of_placed); }
 static void answers(struct page *p) { each_server(p, of_answers); }
 
@@ -235,6 +251,8 @@ static const struct family {
 	{"holdfast_server_weight", "gauge", "Weight in force.", weight},
 	{"holdfast_server_slots", "gauge", "Slots that it owns.", slots},
 	{"holdfast_server_cap", "gauge", "Sessions that it may hold before new ones go elsewhere; none where there is no bound.", cap},
+	{"holdfast_server_agent_percent", "gauge", "Of its weight in the file, by its agent; none where that has named none.", agent},
+	{"holdfast_server_agent_age_seconds", "gauge", "Since its agent last said something.", agent_age},
 	{"holdfast_server_requests_total", "counter", "Requests and connections that were sent to it, by why it was chosen.", placed},
 	{"holdfast_server_answers_total", "counter", "Its answers, by the class of their code.", answers},
 };

@@ -47,14 +47,16 @@ static void say_entry(struct hf_writer *w, const struct hf_step *s, const char *
 		hf_w_printf(w, "%s names %s (%s), for %u s more: %s", what, name, states[s->state], s->expires_s, verdicts[s->verdict]);
 }
 
-static void say_room(struct hf_writer *w, const struct hf_step *s, const char *name)
+#define AGENT_MARKS (1u << HF_MARK_AGENT_DOWN | 1u << HF_MARK_AGENT_DRAIN | 1u << HF_MARK_AGENT_OFF)
+
+static void say_room(struct hf_writer *w, const struct hf_step *s, const char *name, unsigned marks)
 {
 	hf_w_printf(w, "%s is %s with %u sessions", name, states[s->state], s->sessions);
 	if (s->state == HF_STATE_UP && s->cap != UINT32_MAX)
 		hf_w_printf(w, " of %u that it may hold now", s->cap);
 	switch (s->verdict) {
 	case HF_VERDICT_TAKEN: hf_w_str(w, ": taken"); break;
-	case HF_VERDICT_STATE: hf_w_str(w, ": passed over, it takes no new sessions"); break;
+	case HF_VERDICT_STATE: hf_w_printf(w, ": passed over, it takes no new sessions%s", marks & AGENT_MARKS ? ", its agent says" : ""); break;
 	case HF_VERDICT_TRIED: hf_w_str(w, ": passed over, it was tried and failed"); break;
 	case HF_VERDICT_BOUND: hf_w_str(w, ": passed over, that is its max-sessions"); break;
 	case HF_VERDICT_RATE: hf_w_str(w, ": passed over, it has had its max-cps in this second"); break;
@@ -65,7 +67,7 @@ static void say_room(struct hf_writer *w, const struct hf_step *s, const char *n
 
 static void say_step(struct teller *t, const struct hf_trace *trace, const struct hf_step *s)
 {
-	struct hf_server_view v;
+	struct hf_server_view v = {0};
 	const char *name = tell_name(t, s->server, &v);
 	struct hf_writer *w = tell_say(t);
 	char second[80];
@@ -84,10 +86,10 @@ static void say_step(struct teller *t, const struct hf_trace *trace, const struc
 	case HF_STEP_OWNER:
 		hf_w_printf(w, "slot %u belongs to %s", trace->slot, name);
 		if (s->server)
-			hf_w_str(w, "; "), say_room(w, s, name);
+			hf_w_str(w, "; "), say_room(w, s, name, v.marks);
 		break;
-	case HF_STEP_RIVAL: hf_w_str(w, "next in the slot's order: "), say_room(w, s, name); break;
-	case HF_STEP_BALANCE: hf_w_str(w, "the pool's balance comes to it: "), say_room(w, s, name); break;
+	case HF_STEP_RIVAL: hf_w_str(w, "next in the slot's order: "), say_room(w, s, name, v.marks); break;
+	case HF_STEP_BALANCE: hf_w_str(w, "the pool's balance comes to it: "), say_room(w, s, name, v.marks); break;
 	case HF_STEP_LAST: hf_w_printf(w, "nobody had room: %s is taken all the same, better than a refusal", name); break;
 	default: hf_w_printf(w, s->server ? "the pool's fallback takes %s" : "the pool's fallback finds nobody", name); break;
 	}

@@ -40,6 +40,8 @@ static void check_placement(struct load *l, unsigned i, struct finding_to *to)
 			p->affinity == AFFINITY_AUTO ? "auto" : "hash");
 	if (p->slow_start && !p->load_factor && !p->balance)
 		finding_warn(to, given(l, i, "slow-start"), "slow-start: it raises a server's load-factor bound, and load-factor is off");
+	if (p->agent && !p->load_factor && !p->balance)
+		finding_warn(to, given(l, i, "agent"), "agent: percents that agents say lower a server's load-factor bound, and load-factor is off; only 0%% does something");
 	if (p->source_entries == HF_CONF_AUTO)
 		p->source_entries = (p->max_entries + 3) / 4;
 }

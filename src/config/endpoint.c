@@ -234,6 +234,17 @@ static void copy_name(char out[64], struct hf_bytes name)
 	out[name.n] = 0;
 }
 
+static void server_agent(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_server *v, struct finding_to *to)
+{
+	struct hf_bytes port = hf_bytes_sub(word, 6, word.n);
+	uint64_t n = 0;
+
+	v->agent_said = hf_bytes_eq(port, HF_LIT("off")) || (hf_read_uint(port, 65535, &n) == HF_OK && n);
+	v->agent = (uint32_t)n;
+	if (!v->agent_said)
+		finding_error(to, e->line, "server: %s: off or a port, 1..65535", hf_log_text(word));
+}
+
 static void server_word(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_server *v, struct finding_to *to)
 {
 	struct hf_bytes was = hf_bytes_sub(word, 4, word.n), tls_name = hf_bytes_sub(word, 9, word.n);
@@ -241,6 +252,10 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 	if (read_option_number(e, word, "weight=", 256, &v->weight, to) || read_option_number(e, word, "max-sessions=", UINT32_MAX, &v->max_sessions, to) ||
 	    read_option_number(e, word, "max-cps=", HF_RATE_MAX, &v->max_cps, to))
 		return;
+	if (hf_bytes_starts(word, HF_LIT("agent="))) {
+		server_agent(e, word, v, to);
+		return;
+	}
 	if (hf_bytes_starts(word, HF_LIT("tls-name="))) {
 		v->tls_name = tls_name;
 		if (!endpoint_is_name(tls_name))
@@ -248,7 +263,7 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 		return;
 	}
 	if (!hf_bytes_starts(word, HF_LIT("was=")))
-		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME and tls-name=NAME", hf_log_text(word));
+		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME, tls-name=NAME and agent=PORT", hf_log_text(word));
 	else if (!ini_is_name(was))
 		finding_error(to, e->line, "server: %s: not a server's name", hf_log_text(word));
 	else if (hf_bytes_eq(was, hf_bytes_str(v->name)))

@@ -336,7 +336,7 @@ static const struct hf_option service[] = {
 
 #define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
 static const struct hf_option pool[] = {
-	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME]",
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT]",
 		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
 			"max-sessions, max-cps: sessions that it holds, and new ones it is given a second, before others are placed at the next server; "
 			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name. TRANSPORT as for listen."},
@@ -383,6 +383,13 @@ static const struct hf_option pool[] = {
 		.help = "So many good ones in a row bring a server up."},
 	{"probe-fall", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 100, .unit = "probes", .dflt = "3", AT(hf_conf_pool, probe_fall),
 		.help = "So many failed ones in a row take a server down."},
+	{"agent", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 65535, .unit = "port", .dflt = "off", .off_ok = true, AT(hf_conf_pool, agent),
+		.help = "Port at the servers' addresses where an agent says how its server is, over TCP, as haproxy's agent-check asks: up, down, fail or stopped, ready, drain, maint, "
+			"NN% and maxconn:N, text behind #. What it took down or drained only it brings back; silence changes nothing. A server's agent=PORT or agent=off comes first."},
+	{"agent-interval", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 100, .max = HOUR, .dflt = "2s", AT(hf_conf_pool, agent_interval),
+		.help = "From one question to an agent to the next; an answer may take as long, and 5 s at most."},
+	{"agent-send", HF_OPT_TEXT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = HF_AGENT_SEND_MAX, .unit = "text", AT(hf_conf_pool, agent_send),
+		.help = "A line that agents are sent first; without it nothing is."},
 	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
 		.help = "A server that does not take a connection in this time has failed."},
 	{"tls-verify", HF_OPT_BOOL, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "yes", AT(hf_conf_pool, tls_verify),

@@ -44,6 +44,7 @@ struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 o
 	_Atomic uint16_t parts; /* its weight in W and caps, in parts of WEIGHT_PARTS; 0 unless up, less than its weight says during a slow start */
 	_Atomic uint8_t state;
 	_Atomic bool gone; /* removed and off: its entries are worth nothing */
+	_Atomic bool cuts; /* hf_engine_cuts */
 };
 #define WEIGHT_PARTS 32 /* of a weight: fine enough for a ramp in steps of a thirtieth, and no product of place.c passes 64 bits */
 
@@ -54,6 +55,7 @@ struct member {
 	uint64_t until;        /* ... and the visit at which they have */
 	_Atomic uint64_t since_ms;
 	_Atomic uint32_t slots;
+	_Atomic uint32_t percent, advised; /* hf_engine_advise: of its weight, sessions; 0: none */
 	bool ramps;            /* in a slow start, since ... */
 	uint64_t ramp_from_ms;
 };

@@ -47,6 +47,11 @@ enum hf_state hf_engine_state(const struct hf_engine *e, uint16_t id, uint64_t *
 	return state_of(e, id);
 }
 
+bool hf_engine_cuts(const struct hf_engine *e, uint16_t id)
+{
+	return !id || id > last_id(e) || atomic_load_explicit(&e->hot[id].cuts, memory_order_relaxed);
+}
+
 bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v)
 {
 	struct hf_member_record r;
@@ -63,7 +68,8 @@ bool hf_engine_server(struct hf_engine *e, uint16_t id, struct hf_server_view *v
 	v->removed = r.removed_ms != 0;
 	v->weight = members_weight(&r);
 	v->file_weight = r.file_weight;
-	v->max_sessions = r.max_sessions;
+	v->max_sessions = atomic_load_explicit(&e->hot[id].max_sessions, memory_order_relaxed);
+	v->percent = atomic_load_explicit(&e->member[id].percent, memory_order_relaxed);
 	v->max_per_s = atomic_load_explicit(&e->load[id].max_per_s, memory_order_relaxed);
 	v->sessions = LOAD_COUNTED(load_word(e, id));
 	v->cap = place_cap(e, id);

@@ -2,13 +2,15 @@
  * Control thread, but for finding a name. It must not know entries: it asks loads whether an id is still in use. */
 #include "inside.h"
 
+#define CUTS (1 << HF_MARK_OFF | 1 << HF_MARK_OVER)
+
 static enum hf_state state_by_marks(const struct hf_member_record *r)
 {
-	if (r->marks & (1 << HF_MARK_OFF | 1 << HF_MARK_OVER))
+	if (r->marks & (CUTS | 1 << HF_MARK_AGENT_OFF))
 		return HF_STATE_OFF;
-	if (r->marks & 1 << HF_MARK_DOWN)
+	if (r->marks & (1 << HF_MARK_DOWN | 1 << HF_MARK_AGENT_DOWN))
 		return HF_STATE_DOWN;
-	if (r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY) || r->removed_ms || !members_weight(r))
+	if (r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY | 1 << HF_MARK_AGENT_DRAIN) || r->removed_ms || !members_weight(r))
 		return HF_STATE_DRAIN;
 	return HF_STATE_UP;
 }
@@ -41,6 +43,9 @@ void members_rate(struct hf_engine *e, uint16_t id, uint32_t max_per_s)
 	atomic_fetch_add_explicit(&e->limited, (uint32_t)(max_per_s != 0) - (uint32_t)(old != 0), memory_order_relaxed);
 }
 
+/* The lower of two bounds; 0 is none. */
+static uint32_t bound(uint32_t a, uint32_t b) { return !a || (b && b < a) ? b : a; }
+
 /* The member becomes what its record says: its state, its weight, W and m, the queue of slots, and the mapping. */
 static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, uint64_t now_ms)
 {
@@ -56,9 +61,10 @@ static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, ui
 	r->since_ms = is != was ? now_ms : r->since_ms;
 	r->drain_ms = !drains ? 0 : r->drain_ms ? r->drain_ms : now_ms;
 	kept_write(e, id, r);
-	members_bound(e, id, r->max_sessions);
+	members_bound(e, id, bound(r->max_sessions, atomic_load_explicit(&e->member[id].advised, memory_order_relaxed)));
 	atomic_store_explicit(&h->weight, members_weight(r), memory_order_relaxed);
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
+	atomic_store_explicit(&h->cuts, (r->marks & CUTS) != 0, memory_order_relaxed);
 	if (is != was) {
 		atomic_store_explicit(&e->member[id].since_ms, now_ms, memory_order_relaxed);
 		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
@@ -106,6 +112,18 @@ void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t
 	put(e, id, &r, now_ms);
 }
 
+void hf_engine_advise(struct hf_engine *e, uint16_t id, uint32_t percent, uint32_t max_sessions, uint64_t now_ms)
+{
+	struct hf_member_record r;
+
+	if (!exists(e, id) || percent > HF_PERCENT_MAX)
+		return;
+	r = e->kept[id];
+	atomic_store_explicit(&e->member[id].percent, percent, memory_order_relaxed);
+	atomic_store_explicit(&e->member[id].advised, max_sessions, memory_order_relaxed);
+	put(e, id, &r, now_ms);
+}
+
 static void set_seed(struct hf_engine *e, uint16_t id, struct hf_bytes name)
 {
 	atomic_store_explicit(&e->hot[id].seed, e->method->seed(e->conf.hash_key, name), memory_order_relaxed);
@@ -141,8 +159,11 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 	r.removed_ms = 0;
 	if (fresh || renamed)
 		set_seed(e, id, c->name);
-	if (fresh)
+	if (fresh) {
 		atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
+		atomic_store_explicit(&m->percent, 0, memory_order_relaxed);
+		atomic_store_explicit(&m->advised, 0, memory_order_relaxed);
+	}
 	m->used = m->listed = true;
 	if (id > last_id(e))
 		atomic_store_explicit(&e->last_id, id, memory_order_release);

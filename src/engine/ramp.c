@@ -1,13 +1,25 @@
-/* Slow start: what a server weighs in W and in caps while it warms up. The fill is by its whole weight all the time, as gateways that saw it
- * come up at different times would disagree otherwise. Control thread; it is told the time by ticks. members.c and change.c call it. */
+/* What a server weighs in W and in caps: less while it warms up (slow start), and as much as its agent says of its file's weight. The fill is by its whole weight all the time, as gateways that saw it
+ * come up, or heard its agent, at different times would disagree otherwise. Control thread; it is told the time by ticks. members.c and change.c call it. */
 #include "inside.h"
 
+#define WEIGHT_MOST 256u
 #define RAMP_FLOOR 10 /* it begins with a tenth: enough to be seen working, little enough not to fall over */
+
+static uint64_t whole_of(const struct hf_engine *e, uint16_t id)
+{
+	uint64_t whole = (uint64_t)e->hot[id].weight * WEIGHT_PARTS;
+	uint32_t percent = atomic_load_explicit(&e->member[id].percent, memory_order_relaxed);
+
+	if (!percent || !whole || e->kept[id].run_weight != HF_WEIGHT_FILE) /* who weighs by hand means it */
+		return whole;
+	whole = whole * percent / 100;
+	return whole < 1 ? 1 : whole > WEIGHT_MOST * WEIGHT_PARTS ? WEIGHT_MOST * WEIGHT_PARTS : whole;
+}
 
 static uint32_t parts_at(const struct hf_engine *e, uint16_t id, uint64_t now_ms)
 {
 	const struct member *m = &e->member[id];
-	uint64_t whole = (uint64_t)e->hot[id].weight * WEIGHT_PARTS, span = e->slow_start_ms, gone = now_ms - m->ramp_from_ms, parts;
+	uint64_t whole = whole_of(e, id), span = e->slow_start_ms, gone = now_ms - m->ramp_from_ms, parts;
 
 	if (!m->ramps || gone >= span)
 		return (uint32_t)whole;

@@ -45,7 +45,7 @@ void flows_end_off(struct worker *w)
 	for (uint32_t i = 0; i < fs->n; i++) {
 		struct flow *f = fs->slot[i];
 
-		if (!f || !f->held || hf_engine_state(f->pool->engine, f->server, NULL) != HF_STATE_OFF)
+		if (!f || !f->held || !hf_engine_cuts(f->pool->engine, f->server))
 			continue;
 		if (f->rt->front->framed) /* a link */
 			stream_end_later(f, HF_R_SERVER_OFF);

@@ -39,6 +39,9 @@ struct member_rt { /* control thread, but for what workers tell */
 	_Atomic uint64_t busy_until_ms; /* it asked for no new sessions until then: likewise; 0 = it did not */
 	char last_failure[64];
 	uint64_t last_failure_ms;
+	char agent[HF_AGENT_SHOWN]; /* what its agent said last, as it may be shown ... */
+	uint64_t agent_ms;          /* ... and when; 0: nothing yet */
+	uint16_t agent_port;        /* 0: it has none */
 };
 
 struct tally { /* of a member; only the worker whose it is writes (notice.h) */
@@ -70,6 +73,7 @@ struct socks {
 struct snap_member {
 	uint16_t id;
 	bool removed;
+	uint16_t agent;      /* the port that its agent answers at; 0: it has none */
 	enum hf_transport transport;
 	uint32_t hash, was_hash[HF_FORMER_MAX]; /* of its former names, the last one first; 0: none */
 	char name[64];

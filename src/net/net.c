@@ -222,6 +222,9 @@ bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, stru
 	*v = (struct hf_member_view){.addr = m->addr, .transport = m->transport, .removed = m->removed};
 	memcpy(v->last_failure, p->rt->members[id].last_failure, sizeof v->last_failure);
 	v->last_failure_ms = p->rt->members[id].last_failure_ms;
+	memcpy(v->agent, p->rt->members[id].agent, sizeof v->agent);
+	v->agent_ms = p->rt->members[id].agent_ms;
+	v->agent_port = p->rt->members[id].agent_port;
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent.h"
 #include "holdfast/log.h"
 
 #define LOOK_MS 250       /* how often dials of workers are judged */
@@ -100,6 +101,7 @@ struct probes *probes_new(struct hf_net *net)
 static void probe_free(struct probe *p)
 {
 	probe_stop(p);
+	agent_free(p->agent);
 	hf_timer_free(p->timer);
 	free(p->got);
 	free(p);
@@ -122,7 +124,8 @@ static struct probe *make(struct probes *all, struct pool_rt *rt, const struct s
 	*p = (struct probe){.all = all, .rt = rt, .id = m->id, .fd = -1, .got = malloc(PROBE_ANSWER_MAX), .timer = hf_timer_new(all->net->control, probe_due, p), .next = all->list};
 	memcpy(p->name, m->name, sizeof p->name);
 	p->passive = probe_down(p) && hf_transport_is_stream(m->transport); /* of before a restart: a pool without probes dials it */
-	if (!p->got || !p->timer) {
+	p->agent = agent_new(p);
+	if (!p->got || !p->timer || !p->agent) {
 		probe_free(p);
 		return NULL;
 	}
@@ -163,6 +166,7 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 		probe_mark(p, HF_MARK_DOWN, false, "no longer probed");
 	if (pool->conf->probe != HF_CONF_PROBE_FRONT && probe_busy(p) && !p->busy_until_ms)
 		probe_set_busy(p, false, 0, ""); /* nobody would ever say that it is ready again */
+	agent_apply(p->agent);
 }
 
 void probes_apply(struct probes *all)

@@ -28,6 +28,7 @@ struct probe {
 	bool sent, passive;           /* passive: down because of dials */
 	unsigned good, bad;           /* in a row */
 	uint64_t busy_until_ms;
+	struct agent *agent;
 	struct probe *next;
 };
 

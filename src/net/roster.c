@@ -49,6 +49,7 @@ struct newcomer {
 	struct hf_addr addr;
 	enum hf_transport transport;
 	struct hf_bytes tls_name;
+	uint16_t agent;
 	bool removed;
 };
 
@@ -57,7 +58,7 @@ static void add(const struct hf_net *net, const struct hf_conf *conf, struct sna
 	struct snap_member *m = &p->members[p->n_members++];
 	struct hf_bytes pool = hf_bytes_str(p->conf->name);
 
-	*m = (struct snap_member){.id = n->id, .removed = n->removed, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
+	*m = (struct snap_member){.id = n->id, .removed = n->removed, .agent = n->agent, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
 	snprintf(m->name, sizeof m->name, "%s", n->names->name);
 	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->names->name));
 	for (unsigned i = 0; i < HF_FORMER_MAX && hf_member_former(n->names, i).n; i++)
@@ -74,7 +75,7 @@ static void add_listed(const struct hf_net *net, const struct hf_conf *conf, str
 
 		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
 		hf_member_rename(&r, hf_bytes_str(s->name), hf_bytes_str(s->was));
-		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, s->addr, s->transport, s->tls_name, false});
+		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, s->addr, s->transport, s->tls_name, (uint16_t)(s->agent_said ? s->agent : p->conf->agent), false});
 	}
 }
 

@@ -151,12 +151,12 @@ static void state_cell(const struct hf_json *s, char cell[128])
 }
 
 /* A server's row; a weight that is not the file's says so, and a server that the file has no more. */
-enum { COLUMNS = 13 };
+enum { COLUMNS = 14 };
 static bool row(const struct hf_json *s, char cell[COLUMNS][128])
 {
 	static const enum hf_field plain[COLUMNS] = {HF_F_POOL, HF_F_NAME, HF_F_TRANSPORT, HF_F_ADDRESS, HF_F_STATE, HF_F_SINCE_S, HF_F_WEIGHT,
-		HF_F_SESSIONS, HF_F_FLOWS, HF_F_CAP, HF_F_SLOTS, HF_F_DEADLINE_S, HF_F_LAST_FAILURE};
-	struct hf_json v;
+		HF_F_SESSIONS, HF_F_FLOWS, HF_F_CAP, HF_F_SLOTS, HF_F_DEADLINE_S, HF_F_AGENT, HF_F_LAST_FAILURE};
+	struct hf_json v, said;
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(cell[i], sizeof cell[i], "%s", show_text(s, plain[i]));
@@ -166,10 +166,14 @@ static bool row(const struct hf_json *s, char cell[COLUMNS][128])
 		snprintf(cell[6], sizeof cell[6], "%.40s (file %.40s)", show_text(s, HF_F_WEIGHT), show_text(s, HF_F_FILE_WEIGHT));
 	if (show_get(s, HF_F_DEADLINE_S, &v) && v.kind == HF_JSON_NUMBER)
 		snprintf(cell[11], sizeof cell[11], "%s", duration(number(s, HF_F_DEADLINE_S)));
-	if (show_get(s, HF_F_LAST_FAILURE_S, &v) && v.kind == HF_JSON_NUMBER)
-		snprintf(cell[12], sizeof cell[12], "%.80s (%.20s ago)", show_text(s, HF_F_LAST_FAILURE), duration(number(s, HF_F_LAST_FAILURE_S)));
+	if (show_get(s, HF_F_AGENT, &v) && v.kind == HF_JSON_OBJECT && show_get(&v, HF_F_SAID_S, &said) && said.kind == HF_JSON_NUMBER)
+		snprintf(cell[12], sizeof cell[12], "%.80s (%.20s ago)", show_text(&v, HF_F_SAID), duration(number(&v, HF_F_SAID_S)));
 	else
-		snprintf(cell[12], sizeof cell[12], "-");
+		snprintf(cell[12], sizeof cell[12], "%s", v.kind == HF_JSON_OBJECT ? "said nothing" : "-");
+	if (show_get(s, HF_F_LAST_FAILURE_S, &v) && v.kind == HF_JSON_NUMBER)
+		snprintf(cell[13], sizeof cell[13], "%.80s (%.20s ago)", show_text(s, HF_F_LAST_FAILURE), duration(number(s, HF_F_LAST_FAILURE_S)));
+	else
+		snprintf(cell[13], sizeof cell[13], "-");
 	return true;
 }
 
@@ -197,7 +201,7 @@ static void show_table(const char *const *head, unsigned columns, const struct h
 
 static void show_servers(const struct hf_json *a)
 {
-	static const char *const head[COLUMNS] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "FLOWS", "CAP", "SLOTS", "OFF IN", "LAST FAILURE"};
+	static const char *const head[COLUMNS] = {"POOL", "SERVER", "VIA", "ADDRESS", "STATE", "FOR", "WEIGHT", "SESSIONS", "FLOWS", "CAP", "SLOTS", "OFF IN", "AGENT", "LAST FAILURE"};
 	struct hf_json list;
 
 	if (show_get(a, HF_F_SERVERS, &list))

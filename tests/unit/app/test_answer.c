@@ -81,7 +81,7 @@ static void servers_have_their_fields(void **state)
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "servers", &a));
 	v = item(&a, "servers", 1);
-	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows cap slots since_s last_failure last_failure_s deadline_s removed placed answers ");
+	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows cap slots since_s last_failure last_failure_s agent max_sessions deadline_s removed placed answers ");
 	gate_assert_raw(&v, "pool", "p");
 	gate_assert_raw(&v, "name", "s2");
 	gate_assert_raw(&v, "address", "127.0.0.1:7002");

@@ -47,6 +47,9 @@ static void test_servers_refused(void **state)
 		{"server = z 192.0.2.12 weight=", "weight=: 0..256"},
 		{"server = z 192.0.2.12 max-sessions=4294967296", "max-sessions=4294967296: 0..4294967295"},
 		{"server = z 192.0.2.12 max-cps=1000001", "max-cps=1000001: 0..1000000"},
+		{"server = z 192.0.2.12 agent=65536", "agent=65536: off or a port, 1..65535"},
+		{"server = z 192.0.2.12 agent=0", "agent=0: off or a port, 1..65535"},
+		{"server = z 192.0.2.12 agent=", "agent=: off or a port, 1..65535"},
 		{"server = z 192.0.2.12 wieght=3", "behind the address stand"},
 		{"server = z 192.0.2.12 was=", "not a server's name"},
 		{"server = z 192.0.2.12 was=z", "its own name"},
@@ -148,6 +151,11 @@ static void test_warnings(void **state)
 	accepts(GOOD_SERVICE GOOD_POOL "affinity = hash\nload-factor = 1.5\n");
 	assert_true(has(false, 8, "load-factor: with affinity = hash"));
 	assert_int_equal(conf->pools[0].load_factor, 1500);
+	accepts(GOOD_SERVICE GOOD_POOL "load-factor = off\nagent = 9\n");
+	assert_true(has(false, 8, "agent: percents that agents say lower a server's load-factor bound, and load-factor is off"));
+	accepts(GOOD_SERVICE GOOD_POOL "load-factor = 1.5\nagent = 9\nagent-interval = 3s\nagent-send = farm one\nserver = b 192.0.2.12 agent=10\nserver = c 192.0.2.13 agent=off\n");
+	assert_true(!has(false, 8, "agent") && conf->pools[0].agent == 9 && conf->pools[0].agent_interval == 3000 && hf_bytes_eq(conf->pools[0].agent_send, HF_LIT("farm one")));
+	assert_true(!conf->pools[0].servers[0].agent_said && conf->pools[0].servers[1].agent == 10 && conf->pools[0].servers[2].agent_said && !conf->pools[0].servers[2].agent);
 	accepts(GOOD_SERVICE GOOD_POOL "load-factor = off\nslow-start = 1m\n");
 	assert_true(has(false, 8, "slow-start: it raises a server's load-factor bound, and load-factor is off"));
 	assert_int_equal(conf->pools[0].slow_start, 60000);

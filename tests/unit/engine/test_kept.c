@@ -11,35 +11,36 @@ static void next_engine(struct farm *f, uint64_t now)
 	assert_non_null(f->e);
 }
 
-/* Weight, drain, off, down and busy are there after a restart, before any apply and after one of the same list, with the times they began
+/* Weight, drain, off, down, busy and what agents said are there after a restart, before any apply and after one of the same list, with the times they began
  * at. Without members_wake, or with marks cleared by apply, it fails. */
 static void overrides(void **state)
 {
-	static const enum hf_mark marks[] = {HF_MARK_DOWN, HF_MARK_DRAIN, HF_MARK_BUSY, HF_MARK_OFF};
-	static const enum hf_state states[] = {HF_STATE_DOWN, HF_STATE_DRAIN, HF_STATE_DRAIN, HF_STATE_OFF};
-	struct farm *f = farm_new(HF_MODE_AUTO, 6, 1250, 100, T0), *g;
+	static const enum hf_mark marks[] = {HF_MARK_DOWN, HF_MARK_DRAIN, HF_MARK_BUSY, HF_MARK_OFF, HF_MARK_AGENT_DOWN, HF_MARK_AGENT_DRAIN, HF_MARK_AGENT_OFF};
+	static const enum hf_state states[] = {HF_STATE_DOWN, HF_STATE_DRAIN, HF_STATE_DRAIN, HF_STATE_OFF, HF_STATE_DOWN, HF_STATE_DRAIN, HF_STATE_OFF};
+	const unsigned n = sizeof marks / sizeof marks[0];
+	struct farm *f = farm_new(HF_MODE_AUTO, n + 2, 1250, 100, T0), *g;
 
 	(void)state;
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < n; i++)
 		hf_engine_mark(f->e, f->id[i], marks[i], true, T0 + i);
-	hf_engine_weigh(f->e, f->id[4], 10, T0 + 9);
+	hf_engine_weigh(f->e, f->id[n], 10, T0 + 9);
 	for (int after = 0; after < 2; after++) {
 		next_engine(f, T0 + 1000);
 		if (after)
 			assert_int_equal(farm_apply(f, T0 + 1000), HF_OK);
-		for (unsigned i = 0; i < 4; i++) {
+		for (unsigned i = 0; i < n; i++) {
 			struct hf_server_view v = farm_server(f, f->id[i]);
 
 			assert_true(v.state == states[i] && v.marks == 1 << marks[i] && v.since_ms == T0 + i && !v.removed);
 		}
-		assert_true(farm_server(f, f->id[4]).weight == 10 && farm_server(f, f->id[4]).file_weight == 100);
-		assert_true(farm_server(f, f->id[5]).state == HF_STATE_UP && farm_server(f, f->id[5]).since_ms == T0);
+		assert_true(farm_server(f, f->id[n]).weight == 10 && farm_server(f, f->id[n]).file_weight == 100);
+		assert_true(farm_server(f, f->id[n + 1]).state == HF_STATE_UP && farm_server(f, f->id[n + 1]).since_ms == T0);
 	}
 	farm_check(f);
-	g = farm_new(HF_MODE_AUTO, 6, 1250, 100, T0); /* the fill is what the overrides make it */
-	for (unsigned i = 0; i < 4; i++)
+	g = farm_new(HF_MODE_AUTO, n + 2, 1250, 100, T0); /* the fill is what the overrides make it */
+	for (unsigned i = 0; i < n; i++)
 		hf_engine_mark(g->e, g->id[i], marks[i], true, T0);
-	hf_engine_weigh(g->e, g->id[4], 10, T0);
+	hf_engine_weigh(g->e, g->id[n], 10, T0);
 	farm_settle(g, T0);
 	assert_int_equal(hf_engine_digest(f->e), hf_engine_digest(g->e));
 	farm_free(f);

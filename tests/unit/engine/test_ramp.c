@@ -137,9 +137,65 @@ static void all_at_once(void **state)
 	farm_free(f);
 }
 
+/* An agent's percents: of the file's weight, in caps and balances, in a slow start too; the fill stays, and a weight by hand is taken as it is. Fails
+ * when whole_of looks at no percent, has no upper end, or looks at one beside a weight by hand. */
+static void percents(void **state)
+{
+	struct farm *f = farm(HF_MODE_TABLE, HF_BALANCE_LEAST, SPAN);
+	uint64_t digest = hf_engine_digest(f->e);
+
+	(void)state;
+	load(f, 999);
+	hf_engine_advise(f->e, f->id[0], 50, 0, T0);
+	assert_int_equal(cap(f, 0, T0), 66);                /* 1250 * 1600 / 30400 = 65.8 */
+	assert_int_equal(cap(f, 1, T0), 132);
+	hf_engine_advise(f->e, f->id[0], 1, 0, T0);
+	assert_int_equal(cap(f, 0, T0), 2);                 /* 32 of 28832 */
+	hf_engine_advise(f->e, f->id[0], HF_PERCENT_MAX + 1, 0, T0);
+	assert_int_equal(cap(f, 0, T0), 2);
+	hf_engine_advise(f->e, f->id[0], HF_PERCENT_MAX, 0, T0);
+	assert_int_equal(cap(f, 0, T0), 277);               /* 8192, as weight 256 has, of 36992 */
+	hf_engine_advise(f->e, f->id[0], 50, 0, T0);
+	hf_engine_weigh(f->e, f->id[0], 10, T0);
+	assert_int_equal(cap(f, 0, T0), 14);                /* 320 of 29120 */
+	hf_engine_weigh(f->e, f->id[0], HF_WEIGHT_FILE, T0);
+	flap(f, 0, HF_MARK_DOWN, T0, T0 + 1);
+	assert_int_equal(cap(f, 0, T0 + 1), 7);             /* a tenth of a half: 160 of 28960 */
+	assert_int_equal(cap(f, 0, T0 + 20000), 66);
+	hf_engine_advise(f->e, f->id[0], 0, 0, T0 + 20000);
+	assert_int_equal(cap(f, 0, T0 + 20000), 125);
+	assert_int_equal(hf_engine_digest(f->e), digest);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* Who has a third of the weight gets a third of the sessions, and a bound of the agent's binds as max_sessions does, the lower of the two. */
+static void shared_by_percents(void **state)
+{
+	struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.mode = HF_MODE_TABLE, .balance = HF_BALANCE_LEAST, .max_entries = 20000}, T0), 2, T0);
+
+	(void)state;
+	hf_engine_advise(f->e, f->id[0], 50, 0, T0);
+	load(f, 300);
+	assert_int_equal(farm_server(f, f->id[0]).sessions, 100);
+	hf_engine_advise(f->e, f->id[0], 50, 110, T0);
+	for (uint64_t k = 1000; k < 1300; k++)
+		(void)farm_ask(f, farm_fp(k), HF_LIFE_START, 1000, HF_COUNTED, T0);
+	assert_int_equal(farm_server(f, f->id[0]).sessions, 110);
+	assert_int_equal(farm_server(f, f->id[0]).max_sessions, 110);
+	f->m[0].max = 50;
+	assert_int_equal(farm_apply(f, T0), HF_OK);
+	assert_int_equal(farm_server(f, f->id[0]).max_sessions, 50);
+	hf_engine_advise(f->e, f->id[0], 50, 60, T0);
+	assert_int_equal(farm_server(f, f->id[0]).max_sessions, 50);
+	farm_check(f);
+	farm_free(f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(literal_caps), cmocka_unit_test(who_ramps), cmocka_unit_test(placed_within), cmocka_unit_test(all_at_once)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(literal_caps), cmocka_unit_test(who_ramps), cmocka_unit_test(placed_within), cmocka_unit_test(all_at_once),
+		cmocka_unit_test(percents), cmocka_unit_test(shared_by_percents)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
