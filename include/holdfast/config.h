@@ -63,7 +63,8 @@ struct hf_conf_pool {
 	uint64_t removed_expiry;      /* ms, 0 = off */
 	uint64_t source_entries;      /* new ones that a source may have remembered in 32 s; 0 = no limit */
 	uint64_t slow_start;          /* ms, 0 = off */
-	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_FRONT } probe;
+	enum { HF_CONF_PROBE_NONE, HF_CONF_PROBE_CONNECT, HF_CONF_PROBE_PROGRAM, HF_CONF_PROBE_FRONT } probe;
+	struct hf_bytes probe_program; /* a path and arguments, with words of hf_conf_probe_words in braces */
 	uint64_t probe_interval, probe_timeout, probe_rise, probe_fall;
 	uint64_t agent;               /* the port that agents answer at; 0 = off */
 	uint64_t agent_interval;
@@ -79,6 +80,11 @@ struct hf_conf_pool {
 	unsigned n_servers;
 	unsigned line;
 };
+
+/* What may stand in braces in probe_program, ended by NULL. */
+enum hf_conf_probe_word { HF_CONF_WORD_ADDRESS, HF_CONF_WORD_PORT, HF_CONF_WORD_SERVER, HF_CONF_WORD_POOL };
+extern const char *const hf_conf_probe_words[];
+#define HF_CONF_PROBE_ARGS_MAX 32 /* words of probe_program, the path among them */
 
 enum hf_conf_persist { HF_CONF_PERSIST_AUTO, HF_CONF_PERSIST_YES, HF_CONF_PERSIST_NO };
 /* Does the pool have a copy on disk? auto: where sessions are remembered one by one (affinity = table). */

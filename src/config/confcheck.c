@@ -46,6 +46,18 @@ static void check_placement(struct load *l, unsigned i, struct finding_to *to)
 		p->source_entries = (p->max_entries + 3) / 4;
 }
 
+static void check_probe(struct load *l, unsigned i, struct finding_to *to)
+{
+	const struct hf_conf_pool *p = &l->pools[i];
+
+	if (p->probe != HF_CONF_PROBE_NONE && p->probe_timeout > p->probe_interval)
+		finding_warn(to, p->line, "[pool %s]: probe-timeout is longer than probe-interval", p->name);
+	if (p->probe == HF_CONF_PROBE_PROGRAM && !p->probe_program.n)
+		finding_error(to, given(l, i, "probe"), "probe = program: probe-program says which; there is none");
+	if (p->probe != HF_CONF_PROBE_PROGRAM && p->probe_program.n)
+		finding_warn(to, given(l, i, "probe-program"), "probe-program: it is run with probe = program only");
+}
+
 void confcheck_pools(struct load *l, struct finding_to *to)
 {
 	for (unsigned i = 0; i < l->conf.n_pools; i++) {
@@ -54,8 +66,7 @@ void confcheck_pools(struct load *l, struct finding_to *to)
 		check_placement(l, i, to);
 		if (p->affinity == AFFINITY_NONE && p->front && p->front->datagrams)
 			finding_error(to, given(l, i, "affinity"), "affinity = none: protocol %s sends a session in many parcels, which would part; auto | table | hash", p->front->name);
-		if (p->probe != HF_CONF_PROBE_NONE && p->probe_timeout > p->probe_interval)
-			finding_warn(to, p->line, "[pool %s]: probe-timeout is longer than probe-interval", p->name);
+		check_probe(l, i, to);
 		if (!is_used(l, p))
 			finding_warn(to, p->line, "[pool %s]: no service uses it", p->name);
 	}

@@ -6,6 +6,7 @@
 #include "holdfast/rate.h"
 #include "holdfast/rundir.h"
 #include "optval.h"
+#include "probeopt.h"
 
 #define AT(s, f) .offset = offsetof(struct s, f)
 #define MINUTE 60000u
@@ -185,39 +186,6 @@ static enum hf_err read_on_down(struct hf_bytes text, void *field, struct hf_wri
 	return e;
 }
 
-static bool is_probe_of(const struct hf_front *f, struct hf_bytes text)
-{
-	return f->probe_name && hf_bytes_eq(text, hf_bytes_str(f->probe_name));
-}
-
-static bool is_probe_of_any(struct hf_bytes text)
-{
-	for (unsigned i = 0; hf_fronts[i]; i++)
-		if (is_probe_of(hf_fronts[i], text))
-			return true;
-	return false;
-}
-
-/* The front's own word for its probe is known once the pool has its front; a pool that no service uses may say any front's. */
-static enum hf_err read_probe(struct hf_bytes text, void *field, struct hf_writer *why)
-{
-	struct hf_conf_pool *p = field;
-
-	if (hf_bytes_eq(text, HF_LIT("none")))
-		p->probe = HF_CONF_PROBE_NONE;
-	else if (hf_bytes_eq(text, HF_LIT("connect")))
-		p->probe = HF_CONF_PROBE_CONNECT;
-	else if (p->front ? is_probe_of(p->front, text) : is_probe_of_any(text))
-		p->probe = HF_CONF_PROBE_FRONT;
-	else {
-		hf_w_str(why, "none | connect");
-		if (p->front && p->front->probe_name)
-			hf_w_printf(why, " | %s", p->front->probe_name);
-		return HF_EINVAL;
-	}
-	return HF_OK;
-}
-
 /* `https://pages.example.com`: what a browser writes into Origin (RFC 6454 7), so nothing behind the host and port. */
 static bool is_origin(struct hf_bytes word)
 {
@@ -373,8 +341,11 @@ static const struct hf_option pool[] = {
 		.help = "A drain (by hand, or weight 0) that has lasted so long becomes off: what is left at the server ends."},
 	{"removed-expiry", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1000, .max = 30 * 24 * HOUR, .dflt = "24h", .off_ok = true, AT(hf_conf_pool, removed_expiry),
 		.help = "A server that was taken out of the file keeps its sessions for so long at most; off: until the last has ended."},
-	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "none | connect", .dflt = "none", .offset = 0, .read = read_probe,
-		.help = "How a server's health is asked for."},
+	{"probe", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = PROBEOPT_FORM, .dflt = "none", .offset = 0, .read = probeopt_read,
+		.help = "How a server's health is asked for; program: by what probe-program names."},
+	{"probe-program", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "PATH [ARGUMENT...]", AT(hf_conf_pool, probe_program), .read = probeopt_read_program,
+		.help = "Run for each probe, by the gateway's user and without a shell: exit code 0 is a good answer, all else a bad one, and the first line that it prints says why. "
+			"In arguments {address}, {port}, {server} and {pool} stand for the server's. After probe-timeout it is killed, with all that it started."},
 	{"probe-interval", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 100, .max = HOUR, .dflt = "10s", AT(hf_conf_pool, probe_interval),
 		.help = "From one probe of a server to the next; while its state is in doubt they follow each other by probe-timeout."},
 	{"probe-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_LIVE, .min = 10, .max = MINUTE, .dflt = "1s", AT(hf_conf_pool, probe_timeout),
@@ -431,7 +402,7 @@ bool optrows_repeats(const struct hf_option *row)
 
 bool optrows_takes_probe(const struct hf_option *row)
 {
-	return row->read == read_probe;
+	return row->read == probeopt_read;
 }
 
 const char *optrows_default(const struct hf_option *row, const struct hf_front *front)

@@ -2,6 +2,7 @@
  * snapshot is built; when a connection is accepted, or behind its PROXY header; and when one is dialled. Knows no protocol. */
 #include "flow.h"
 #include "holdfast/log.h"
+#include "probe.h"
 #include "tls.h"
 
 /* ---- of a configuration ---- */
@@ -70,7 +71,7 @@ enum hf_err hf_net_check(const struct hf_conf *conf, struct hf_writer *why)
 	for (unsigned i = 0; good && i < conf->n_pools; i++) {
 		struct tls *t = NULL;
 
-		good = reach(conf, &conf->pools[i], &t, why);
+		good = reach(conf, &conf->pools[i], &t, why) && probe_program_fit(&conf->pools[i], why);
 		tls_drop(t);
 	}
 	return good ? HF_OK : HF_EINVAL;

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "holdfast/log.h"
+#include "program.h"
 #include "sock.h"
 #include "tls.h"
 
-enum how { HOW_NONE, HOW_CONNECT, HOW_FRONT };
+enum how { HOW_NONE, HOW_CONNECT, HOW_PROGRAM, HOW_FRONT };
 
 static void ready(void *arg, unsigned what);
 
@@ -75,11 +76,15 @@ void probe_stop(struct probe *p)
 	p->fd = -1;
 	p->n = 0;
 	p->sent = false;
+	if (p->program)
+		program_leave(p->program);
+	p->program = NULL;
 }
 
 static enum how how(const struct probe *p)
 {
-	static const enum how of[] = {[HF_CONF_PROBE_NONE] = HOW_NONE, [HF_CONF_PROBE_CONNECT] = HOW_CONNECT, [HF_CONF_PROBE_FRONT] = HOW_FRONT};
+	static const enum how of[] = {[HF_CONF_PROBE_NONE] = HOW_NONE, [HF_CONF_PROBE_CONNECT] = HOW_CONNECT, [HF_CONF_PROBE_PROGRAM] = HOW_PROGRAM,
+		[HF_CONF_PROBE_FRONT] = HOW_FRONT};
 	enum how h = of[p->pool->conf->probe];
 
 	return h == HOW_NONE && p->passive ? HOW_CONNECT : h;
@@ -89,7 +94,7 @@ static enum how how(const struct probe *p)
  * probe-rise cost seconds, not intervals; the same right after a start, when nothing is known yet. */
 static bool in_doubt(const struct probe *p) { return probe_down(p) ? p->good > 0 : p->bad > 0; }
 
-static void again(struct probe *p)
+void probe_again(struct probe *p)
 {
 	const struct hf_conf_pool *c = p->pool->conf;
 	uint64_t soon = c->probe_timeout < c->probe_interval ? c->probe_timeout : c->probe_interval;
@@ -109,8 +114,10 @@ static void verdict(struct probe *p, enum hf_probe_result r, uint32_t busy_ms, c
 	} else {
 		bad(p, why);
 	}
-	again(p);
+	probe_again(p);
 }
+
+void probe_verdict(struct probe *p, bool is_good, const char *why) { verdict(p, is_good ? HF_PROBE_OK : HF_PROBE_FAILED, 0, why); }
 
 static bool stream(const struct probe *p) { return hf_transport_is_stream(p->m->transport); }
 
@@ -146,7 +153,7 @@ static void begin(struct probe *p)
 		want = !p->wire;
 	}
 	if (want) {
-		again(p); /* neither good nor bad: we cannot ask */
+		probe_again(p); /* neither good nor bad: we cannot ask */
 		return;
 	}
 	if (p->fd < 0 || !p->watch || (!stream(p) && !send_probe(p)))
@@ -227,8 +234,10 @@ void probe_due(void *arg)
 
 	if (p->fd >= 0)
 		verdict(p, HF_PROBE_FAILED, 0, p->sent || !stream(p) ? "no answer in time" : "no connection in time");
+	else if (p->program)
+		probe_program_late(p);
 	else if (how(p) != HOW_NONE && !p->m->removed)
-		begin(p);
+		how(p) == HOW_PROGRAM ? probe_program_begin(p) : begin(p);
 	else
 		hf_timer_set(p->timer, p->pool->conf->probe_interval);
 }

@@ -7,5 +7,7 @@
 struct probes *probes_new(struct hf_net *net) HF_MUST_USE;
 void probes_apply(struct probes *p); /* the pools have changed */
 void probes_free(struct probes *p);
+/* Can the pool's program be run by who we are? False: `why` says what is wrong. */
+bool probe_program_fit(const struct hf_conf_pool *c, struct hf_writer *why) HF_MUST_USE;
 
 #endif

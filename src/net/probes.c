@@ -7,6 +7,7 @@
 
 #include "agent.h"
 #include "holdfast/log.h"
+#include "program.h"
 
 #define LOOK_MS 250       /* how often dials of workers are judged */
 #define UNWELL_MOST 5     /* requests that failed in a row: one more than a caller makes who tries a number again and again */
@@ -89,8 +90,9 @@ struct probes *probes_new(struct hf_net *net)
 		return NULL;
 	all->net = net;
 	all->look = hf_timer_new(net->control, look, all);
-	if (!all->look) {
-		free(all);
+	all->programs = programs_new(net->control);
+	if (!all->look || !all->programs) {
+		probes_free(all);
 		return NULL;
 	}
 	hf_random(&all->last_id, sizeof all->last_id);
@@ -201,6 +203,7 @@ void probes_free(struct probes *all)
 		all->list = p->next;
 		probe_free(p);
 	}
+	programs_free(all->programs);
 	hf_timer_free(all->look);
 	free(all);
 }

@@ -1,4 +1,5 @@
-/* Probes, between probe.c (one probe and its verdicts) and probes.c (who is probed, and what workers saw meanwhile). Control thread. */
+/* Probes, between probe.c (one probe and its verdicts), probe_program.c (one by a program) and probes.c (who is probed, and what workers saw
+ * meanwhile). Control thread. */
 #ifndef NET_PROBING_H
 #define NET_PROBING_H
 
@@ -18,7 +19,8 @@ struct probe {
 	const struct snap_service *service;
 	const struct snap_member *m;
 	uint16_t id;
-	int fd;                       /* -1: none under way */
+	int fd;                       /* -1: none under way over a socket */
+	struct program *program;      /* NULL: none under way by a program */
 	struct wire *wire;            /* what lies between it and the octets; NULL: nothing */
 	struct hf_watch *watch;
 	struct hf_timer *timer;       /* the next probe, or the deadline of this one */
@@ -36,6 +38,7 @@ struct probes {
 	struct hf_net *net;
 	struct hf_timer *look;
 	struct probe *list;
+	struct programs *programs;
 	uint32_t last_id;
 };
 
@@ -46,5 +49,10 @@ void probe_mark(struct probe *p, enum hf_mark m, bool on, const char *why);
 void probe_set_busy(struct probe *p, bool on, uint32_t ms, const char *why); /* ms 0: until a probe says otherwise */
 void probe_due(void *probe);           /* its timer's */
 void probe_stop(struct probe *p);      /* the one that is under way, if any */
+void probe_again(struct probe *p);     /* the one under way is over, and says neither good nor bad */
+void probe_verdict(struct probe *p, bool good, const char *why);
+
+void probe_program_begin(struct probe *p);
+void probe_program_late(struct probe *p); /* the one under way has not ended in time */
 
 #endif

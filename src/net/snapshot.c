@@ -61,7 +61,7 @@ static enum hf_err build_pools(struct hf_net *net, const struct hf_conf *conf, s
 		if (!p->rt)
 			return HF_ENOMEM;
 		s->n_pools++;
-		if (!layers_of_pool(conf, p, why))
+		if (!layers_of_pool(conf, p, why) || !probe_program_fit(p->conf, why))
 			return HF_EINVAL;
 		e = roster_make(net, conf, p, why);
 		if (e != HF_OK)

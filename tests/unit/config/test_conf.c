@@ -167,6 +167,10 @@ static void test_warnings(void **state)
 	assert_int_equal(conf->pools[0].source_entries, 77);
 	accepts(GOOD_SERVICE GOOD_POOL "probe-interval = 500ms\n");
 	assert_true(has(false, 5, "probe-timeout is longer than probe-interval"));
+	accepts(GOOD_SERVICE GOOD_POOL "probe-program = /x\n");
+	assert_true(has(false, 7, "probe-program: it is run with probe = program only"));
+	accepts(GOOD_SERVICE GOOD_POOL "probe = program\nprobe-program = /1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 -a={address}:{port}/{server}{pool}\n");
+	assert_true(found.n == 1 && conf->pools[0].probe == HF_CONF_PROBE_PROGRAM && hf_bytes_starts(conf->pools[0].probe_program, HF_LIT("/1 2 ")));
 	accepts(GOOD_SERVICE GOOD_POOL "[pool spare]\nserver = a 192.0.2.1:4\nlinger = 5s\nprobe = sound\n");
 	assert_true(has(false, 7, "[pool spare]: no service uses it"));
 	assert_null(conf->pools[1].front);

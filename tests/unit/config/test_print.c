@@ -44,7 +44,7 @@ static void test_what_a_row_says(void **state)
 	assert_non_null(strstr(printed, "\n# How deep. (1..99 fathoms) A change holds for what is new.\n#depth = 7\n"));
 	assert_non_null(strstr(printed, "\n# Whether it roars. (no) May stand in [service NAME] too.\n#loud = no\n"));
 	assert_non_null(strstr(printed, "\n# What it is called. (1..8 octets) A change takes a restart.\n#label =\n"));
-	assert_non_null(strstr(printed, "(none | connect | sound)\n#probe = sound\n"));
+	assert_non_null(strstr(printed, "(none | connect | program | sound)\n#probe = sound\n"));
 	assert_non_null(strstr(printed, "\n#load-factor = 1.5\n"));
 	assert_non_null(strstr(printed, "\n#load-factor = 1.25\n"));
 	assert_non_null(strstr(printed, "\nprotocol = reef\n"));
