@@ -8,7 +8,9 @@
 
 #include "holdfast/hash.h"
 
-enum { ROWS = 2, PLACES = 4096 /* two of a hundred floods' neighbours meet in both rows once in ten million */ };
+/* A source is cut off for others when both of its places are full of them: among a thousand floods one in 4,000 is. All sources together may say
+ * PLACES times the rate. 1 MiB a service, of which nothing is touched as long as there is no rate. */
+enum { ROWS = 2, PLACES = 65536 };
 
 struct said {
 	struct hf_rate of[ROWS][PLACES];
