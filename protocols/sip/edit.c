@@ -187,9 +187,9 @@ static bool wants_record_route(const struct sip_step *s)
  * go by its flow, which the value of its side names (RFC 5626 5.3). */
 static void write_record_routes(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w)
 {
-	bool to_client = s->p->side == SIP_FROM_MEMBER;
-	struct sip_flow here = flow_of(s);
-	const struct sip_flow *flow = to_client ? (s->p->has_flow ? &s->p->flow : NULL) : sip_behind(s) ? &here : NULL;
+	bool to_client = s->p->side == SIP_FROM_MEMBER, behind = !to_client && sip_behind(s);
+	struct sip_flow here = behind ? flow_of(s) : (struct sip_flow){0};
+	const struct sip_flow *flow = behind ? &here : to_client && s->p->has_flow ? &s->p->flow : NULL;
 
 	write_record_route(s, o, &o->out, to_client ? flow : NULL, w);
 	if (flow || o->out.transport != o->in.transport || !hf_bytes_eq(o->out.text, o->in.text))

@@ -25,7 +25,9 @@ bool sip_is_urgent(const struct sip_step *s)
 	const struct sip_uri *u = s->p->strict ? &m->route_last.uri : &m->uri;
 	struct hf_bytes user = HF_NONE;
 
-	if (m->method_id != SIP_INVITE || m->to_tag.p || !list->n)
+	if (m->method_id != SIP_INVITE || m->to_tag.p)
+		return false;
+	if (u->sip && !sip_words_may(list, u->text) && !sip_words_may(list, u->user) && !hf_bytes_starts(u->user, HF_LIT("%"))) /* as a rule */
 		return false;
 	user = called(s, u);
 	for (unsigned i = 0; i < list->n; i++)
@@ -39,8 +41,10 @@ bool sip_is_scanner(const struct sip_step *s)
 	const struct sip_words *list = &s->conf->deny_agents;
 	struct hf_bytes agent = s->p->msg.user_agent;
 
-	for (unsigned i = 0; agent.n && i < list->n; i++)
-		if (hf_lower(agent.p[0]) == hf_lower(list->word[i].p[0]) && hf_bytes_istarts(agent, list->word[i]))
+	if (!sip_words_may(list, agent))
+		return false;
+	for (unsigned i = 0; i < list->n; i++)
+		if (hf_bytes_istarts(agent, list->word[i]))
 			return !s->ev->from_servers;
 	return false;
 }

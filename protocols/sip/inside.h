@@ -73,7 +73,9 @@ enum { SIP_TENANT_SERVICE, SIP_TENANT_DOMAIN };
 struct sip_codes { unsigned n; struct { uint16_t lo, hi; } range[SIP_CODES_MAX]; };
 
 enum { SIP_WORDS_MAX = 32 };
-struct sip_words { unsigned n; struct hf_bytes word[SIP_WORDS_MAX]; };
+struct sip_words { unsigned n; uint32_t firsts; /* the low five bits of first octets: what no word begins with is seen at once */ struct hf_bytes word[SIP_WORDS_MAX]; };
+/* May a word begin so, in any case? */
+static inline bool sip_words_may(const struct sip_words *w, struct hf_bytes text) { return text.n && w->firsts >> (text.p[0] & 31) & 1; }
 
 enum { SIP_PROBE_METHOD_MAX = 32, SIP_PROBE_FROM_MAX = 128 };
 

@@ -61,7 +61,7 @@ enum hf_err sip_words_read(struct hf_bytes text, void *field, struct hf_writer *
 	struct sip_words *w = field;
 	struct hf_bytes word;
 
-	w->n = 0;
+	w->n = w->firsts = 0;
 	if (hf_bytes_eq(text, HF_LIT("off")))
 		return HF_OK;
 	while ((word = hf_bytes_word(&text)).n) {
@@ -71,6 +71,7 @@ enum hf_err sip_words_read(struct hf_bytes text, void *field, struct hf_writer *
 			if (word.p[i] < '!' || word.p[i] > '~')
 				return refuse(why, word, "word of printable characters");
 		w->word[w->n++] = word;
+		w->firsts |= 1u << (word.p[0] & 31);
 	}
 	return w->n ? HF_OK : refuse(why, text, "word, nor off");
 }

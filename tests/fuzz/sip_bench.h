@@ -75,8 +75,11 @@ static inline void bench_init(struct bench *b, bool small)
 	b->site.boot = BENCH_BOOT;
 	b->conf = (struct sip_conf){.key = {1, {{.kind = SIP_KEY_CALL_ID, .label_n = 7, .label = "call-id"}}}, .key_length = 80, .record_route = true, .path = true, .early_expiry = 200000, .session_expiry = 14400000,
 				    .own_names = HF_LIT("gw.example.com"), .probe_codes = {1, {{200, 499}}}, .probe_method = HF_LIT("OPTIONS"), .probe_from = HF_LIT("holdfast"),
-				    .deny_agents = {2, {HF_LIT("friendly-scanner"), HF_LIT("sipcli")}}, .priority = {3, {HF_LIT("urn:service:sos"), HF_LIT("112"), HF_LIT("911")}}, .max_message = small ? 1024 : 65535, .max_headers = small ? 24 : 256,
+				    .max_message = small ? 1024 : 65535, .max_headers = small ? 24 : 256,
 				    .max_header = small ? 256 : 16384, .max_call_id = small ? 64 : 4096, .max_params = small ? 8 : 64};
+	for (unsigned i = 0; i < SIP_N_OPTIONS; i++)
+		if (sip_options[i].read == sip_words_read)
+			MUST(sip_words_read(hf_bytes_str(sip_options[i].dflt), (char *)&b->conf + sip_options[i].offset, NULL) == HF_OK);
 	(void)hf_sip_front.check(&b->conf, &says);
 	b->conf.limits = (struct sip_limits){(uint32_t)b->conf.max_message, (uint32_t)b->conf.max_headers, (uint32_t)b->conf.max_header, (uint32_t)b->conf.max_call_id,
 					     (uint32_t)b->conf.max_params};
