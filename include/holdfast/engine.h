@@ -185,7 +185,8 @@ struct hf_question {
 	uint64_t place;            /* places a key without an entry: its own entry's server (a bond), else its slot; 0: the key's own slot */
 	uint64_t place_else;       /* looked up for a bond where `place` has none; 0 = none */
 	bool unplaced;             /* no fingerprint places the key: the fallback does */
-	bool at_home;              /* placed by the slot alone, however full its owner is: what it belongs to would be there */
+	bool at_home;              /* placed by the slot, whatever the load factor says of its owner: what it belongs to would be there */
+	bool urgent;               /* ... and whatever max_sessions and max_per_s say */
 	bool renews;               /* what binds the key is made anew by this: hint, refs, entry and bond give way by the rules */
 	enum hf_life life;
 	uint32_t life_s;

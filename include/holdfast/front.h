@@ -164,8 +164,8 @@ struct hf_ask {
 	struct hf_bytes place_kind, place_octets; /* what that is the fingerprint of, for who explains; may be empty */
 	uint64_t place_else;     /* looked up for a bond where `place` has none; 0: none */
 	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
-	bool urgent;             /* not one of those that the service's max-cps counts */
-	bool at_home;            /* placed at the owner of its slot, however full that is: a session that it belongs to would be there */
+	bool urgent;             /* an emergency: no limit of servers holds for it, and the service's max-cps counts it apart */
+	bool at_home;            /* placed by its slot, whatever the load factor: a session that it belongs to would be there */
 	bool renews;             /* what binds the key is made anew (a registration, a desktop's connection): `on-down` and `drain-bound` say how long it holds */
 	enum hf_life life;       /* of key's entry, at the server chosen */
 	uint32_t life_s;

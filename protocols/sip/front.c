@@ -37,10 +37,8 @@ void sip_question(struct sip_step *s, struct hf_ask *q)
 	sip_place(s, q);
 	if (s->p->has_cookie)
 		q->hint = s->p->cookie.server;
-	else
-		sip_refs(s, q->refs);
-	q->urgent = q->refs[0].fp || sip_is_urgent(s); /* what belongs to a call that is up is no new one */
-	q->at_home |= q->urgent && !q->refs[0].fp;
+	s->p->names = q->refs[0].fp != 0;
+	q->urgent = sip_is_urgent(s);
 }
 
 /* What opens is held; what cancels it, or acknowledges its refusal, has to find it. */
@@ -85,6 +83,8 @@ static void to_server(struct sip_step *s, const struct hf_chosen *c)
 		sip_refuse(s, &(struct sip_refusal){416, NULL, SIP_R_SCHEME, HF_NONE});
 		return;
 	}
+	if (s->p->names && !c->known && c->why != HF_WHY_DIALOG)
+		sip_count(s, SIP_R_NO_DIALOG);
 	if (holds || again)
 		s->p->hold = c->hold;
 	if (!sip_send_to(s, c))

@@ -33,6 +33,7 @@
 	X(ODD_VIA,        "odd-via",          "a response whose next Via names a group or broadcast address") \
 	X(SCANNER,        "scanner",          "a request of a program that deny-user-agent names, dropped") \
 	X(BAD_COOKIE,     "bad-cookie",       "a cookie or flow token whose tag does not hold; it was not believed") \
+	X(NO_DIALOG,      "no-dialog",        "a request that names a dialog (Replaces and the like) of which nothing is known; it was placed as that would be") \
 	X(FAILOVER,       "failover",         "a held request that went to another server") \
 	X(TRY_TIMEOUT,    "try-timeout",      "a server that did not answer a held request in time") \
 	X(ABSORBED,       "absorbed",         "a server's answer that another one's took the place of") \
@@ -140,6 +141,7 @@ struct sip_parcel {
 	bool has_flow;            /* a flow token that holds */
 	struct sip_flow flow;
 	bool bad_cookie;
+	bool names;               /* another dialog */
 	bool to_flow;             /* it went to a client's connection: there is no other way there */
 	bool answered;            /* by ourselves: a failure to send that is only counted */
 	bool holds;               /* it is to be held when it goes out */
@@ -230,10 +232,8 @@ struct hf_bytes sip_header_name(struct hf_bytes name);
 struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id);
 /* The key of a kind with its text in the arena (empty when that is full); at most `cap` of the octets decide. */
 struct hf_key sip_key_of(const struct hf_ctx *ctx, struct hf_bytes label, struct hf_bytes octets, size_t cap);
-/* Says in the question what places a new session. */
+/* Says in the question what places a new session, and which dialogs the request names (Replaces, Join, Target-Dialog, Replaces in Refer-To). */
 void sip_place(const struct sip_step *s, struct hf_ask *q);
-/* Keys of the dialogs that a request names (Replaces, Join, Target-Dialog, Replaces in Refer-To). */
-void sip_refs(const struct sip_step *s, struct hf_key refs[2]);
 /* The user of an address ("sip:alice@example.com"), as the service tells its users apart; n == 0: it has none, or no room. */
 struct hf_bytes sip_user_in(const struct hf_ctx *ctx, struct hf_bytes address);
 /* What a key of addresses is made of; `b` of a pair, in either order. n == 0: no room. */

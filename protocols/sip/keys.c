@@ -133,15 +133,8 @@ static unsigned named(const struct sip_step *s, struct hf_bytes id[2])
 	return n;
 }
 
-/* The Call-ID that places: of the dialog that is named, should nothing be known of it, so that it is found where it was placed. */
-static struct hf_bytes placing(const struct sip_step *s)
-{
-	struct hf_bytes id[2];
-
-	return named(s, id) ? id[0] : s->p->msg.call_id;
-}
-
-static struct hf_bytes octets_of(const struct sip_step *s, const struct sip_key *k)
+/* call_id: the one that places. */
+static struct hf_bytes octets_of(const struct sip_step *s, const struct sip_key *k, struct hf_bytes call_id)
 {
 	const struct sip_msg *m = &s->p->msg;
 
@@ -156,8 +149,8 @@ static struct hf_bytes octets_of(const struct sip_step *s, const struct sip_key 
 	case SIP_KEY_SOURCE_PORT:
 	case SIP_KEY_SOURCE_DESTINATION: return sip_addr_octets(s->ctx, k, &s->ev->source, &s->ev->local);
 	case SIP_KEY_DESTINATION: return sip_addr_octets(s->ctx, k, &s->ev->local, &s->ev->local);
-	case SIP_KEY_TOKEN: return hf_bytes_sub(placing(s), k->at, k->n);
-	default: return placing(s);
+	case SIP_KEY_TOKEN: return hf_bytes_sub(call_id, k->at, k->n);
+	default: return call_id;
 	}
 }
 
@@ -191,33 +184,32 @@ static bool by_user(const struct sip_step *s, const struct sip_key *k, struct hf
 	return true;
 }
 
+/* Should nothing be known of a dialog that is named, its Call-ID places, so that it is found where it was placed itself. */
 void sip_place(const struct sip_step *s, struct hf_ask *q)
 {
 	const struct sip_keys *chain = &s->conf->key;
+	struct hf_bytes id[2], call_id = s->p->msg.call_id;
+	unsigned n = named(s, id);
+
+	for (unsigned i = 0; i < n; i++)
+		q->refs[i] = sip_call_key(s, id[i]);
+	if (n)
+		call_id = id[0];
 
 	for (unsigned i = 0; i < chain->n; i++) {
 		const struct sip_key *k = &chain->key[i];
-		if (k->kind == SIP_KEY_CALL_ID && s->p->msg.call_id.n <= s->conf->key_length && placing(s).p == s->p->msg.call_id.p)
+		if (k->kind == SIP_KEY_CALL_ID && !n && call_id.n <= s->conf->key_length)
 			return; /* the key of the session itself */
 		if (k->kind == SIP_KEY_USER) {
 			if (by_user(s, k, q))
 				return;
 			continue;
 		}
-		if (set_place(s, sip_key_label(k), octets_of(s, k), q)) {
-			q->at_home = (k->kind == SIP_KEY_CALL_ID || k->kind == SIP_KEY_TOKEN) && placing(s).p != s->p->msg.call_id.p;
+		if (set_place(s, sip_key_label(k), octets_of(s, k, call_id), q)) {
+			q->at_home = n && (k->kind == SIP_KEY_CALL_ID || k->kind == SIP_KEY_TOKEN);
 			return;
 		}
 	}
 	q->unplaced = true;
 	q->spread = hf_sip13(s->ctx->site->hash_key, hf_addr_ip(&s->ev->source));
-}
-
-void sip_refs(const struct sip_step *s, struct hf_key refs[2])
-{
-	struct hf_bytes id[2];
-	unsigned n = named(s, id);
-
-	for (unsigned i = 0; i < n; i++)
-		refs[i] = sip_call_key(s, id[i]);
 }

@@ -47,7 +47,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .dflt = "friendly-scanner friendly-request sipvicious sipcli sip-scan sipscan sundayddr iwar vaxsipuseragent vaxipuseragent pplsip",
 	 .help = "Programs that look for holes: a request of a client whose User-Agent begins so, in any case, is dropped without an answer."},
 	{"priority-uri", HF_OPT_CUSTOM, LIVE, AT(priority), .unit = "off | USER or URI ...", .dflt = "urn:service:sos 112 911", .read = sip_words_read,
-	 .help = "Emergency calls: by the user of the Request-URI, or with a colon by its beginning. Neither max-cps, max-sessions nor load-factor holds for them."},
+	 .help = "Emergency calls: by the user of the Request-URI, or with a colon by its beginning. No limit of servers nor load-factor holds for them, and of the service's max-cps they have as many of their own."},
 	{"max-message", HF_OPT_SIZE, LIVE, AT(max_message), .min = 1024, .max = SIP_MESSAGE_MAX, .unit = "octets", .dflt = "65535",
 	 .help = "The longest message."},
 	{"max-headers", HF_OPT_UINT, LIVE, AT(max_headers), .min = 16, .max = 4096, .unit = "lines", .dflt = "256",

@@ -9,7 +9,8 @@
 static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool wanted, struct hf_answer *a, uint64_t now_ms)
 {
 	struct place p = {.slot = slot_of(e, q->place ? q->place : q->key.fp), .avoid = q->avoid, .n_avoid = q->n_avoid, .trace = q->trace,
-			  .take = wanted && q->flags & HF_COUNTED && !q->trace, .counts = wanted && q->flags & HF_COUNTED, .now_ms = now_ms, .home = (!wanted || q->at_home) && e->conf.mode != HF_MODE_NONE};
+			  .take = wanted && q->flags & HF_COUNTED && !q->trace, .counts = wanted && q->flags & HF_COUNTED, .now_ms = now_ms,
+			  .by_slot = q->at_home, .uncapped = q->at_home, .home = (!wanted || q->urgent) && e->conf.mode != HF_MODE_NONE};
 	bool open = evidence_verdict(e, q, bond) == HF_VERDICT_TAKEN;
 	bool down = open && state_of(e, bond) == HF_STATE_DOWN && !evidence_hold_ms(e, bond, now_ms);
 	enum hf_verdict b = !open ? HF_VERDICT_MISSING : q->renews && evidence_leaves(e, bond, now_ms) ? HF_VERDICT_LEAVES : down ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;

@@ -280,7 +280,8 @@ struct place {
 	bool counts;            /* it is a session that counts, taken or only explained: max_per_s is heeded, as of ... */
 	uint64_t now_ms;
 	bool by_slot;           /* whatever the table's balance */
-	bool home;              /* it will not be remembered: whoever is eligible by the slot alone, whatever the loads */
+	bool uncapped;          /* whatever the load factor */
+	bool home;              /* whoever is up, by the slot alone, whatever the loads: it will not be remembered, or must not be refused */
 	struct hf_trace *trace; /* what is looked at is written there, and no turn is taken; or NULL */
 };
 struct placed {

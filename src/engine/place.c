@@ -7,7 +7,7 @@
 /* m and W over those that are eligible: kept by the members' marks, summed anew only where this placement sees fewer. */
 static struct scope scope_of(const struct hf_engine *e, const struct place *p)
 {
-	uint32_t factor = p->home ? 0 : atomic_load_explicit(&e->load_factor, memory_order_relaxed);
+	uint32_t factor = p->home || p->uncapped ? 0 : atomic_load_explicit(&e->load_factor, memory_order_relaxed);
 	int64_t m = SUM_OPEN(atomic_load_explicit(&e->sums, memory_order_relaxed));
 	uint64_t w = atomic_load_explicit(&e->open_parts, memory_order_relaxed);
 

@@ -93,26 +93,30 @@ static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
 	return a->spread || !used ? a->spread : hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source));
 }
 
-/* What begins a session that counts, for all that the parcel says: not an attempt at the next server, nor what must never be refused. */
+/* What begins a session that counts, for all that the parcel says: not an attempt at the next server. */
 static bool may_open(const struct parcel *p, const struct hf_ask *a)
 {
-	return !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again && !a->urgent;
+	return !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again;
 }
 
+/* It goes on with a session that there is: its own, or the one that it names. */
+static bool goes_on(const struct hf_answer *a) { return a->known || a->why == HF_WHY_DIALOG; }
+
 /* The worker is behind, or the service has opened its share of this second, and this is another one: looking is enough, nothing is made of it.
+ * Urgent ones have a share of their own, as large, so that no flood of others stops them, nor a flood of them everything.
  * The reason; NONE: it may be opened. */
 static unsigned shed(const struct parcel *p, const struct hf_question *q)
 {
-	bool behind = p->ctx.now_ms < p->w->sheds_until_ms;
+	bool behind = p->ctx.now_ms < p->w->sheds_until_ms && !q->urgent;
 	struct hf_question look = *q;
 	struct hf_answer a;
 
-	if (!behind && !hf_rate_full(&p->rt->opened, (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
+	if (!behind && !hf_rate_full(&p->rt->opened[q->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
 		return HF_R_NONE;
 	look.life = HF_LIFE_NONE;
 	look.server_only = false;
 	hf_engine_choose(p->service->pool->rt->engine, &look, &a, p->ctx.now_ms);
-	return a.known ? HF_R_NONE : behind ? HF_R_OVERLOAD : HF_R_CALL_RATE;
+	return goes_on(&a) ? HF_R_NONE : behind ? HF_R_OVERLOAD : HF_R_CALL_RATE;
 }
 
 void ask_act(struct parcel *p, const struct hf_act *act)
@@ -122,7 +126,7 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 	struct hf_question q = {
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
 		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
-		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .at_home = a->at_home, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
+		.place = a->place, .place_else = a->place_else, .unplaced = a->unplaced, .at_home = a->at_home, .urgent = a->urgent, .renews = a->renews, .unless_firm = a->unless_firm, .server_only = true};
 	struct hf_answer answer = {0};
 	bool opens = may_open(p, a);
 	unsigned none;
@@ -154,8 +158,8 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 	else
 		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
 	tale_asked(p, a, &answer);
-	if (opens && !answer.known)
-		(void)hf_rate_take(&p->rt->opened, (uint32_t)p->service->conf->max_cps, p->ctx.now_ms); /* the last one may have gone meanwhile: one too many is none too few */
+	if (opens && !goes_on(&answer))
+		(void)hf_rate_take(&p->rt->opened[a->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms); /* the last one may have gone meanwhile: one too many is none too few */
 	if (answer.full)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 	if (answer.over)

@@ -29,7 +29,7 @@ struct service_rt {
 	uint16_t id;
 	const struct hf_front *front;
 	struct counts *counts; /* one a worker */
-	struct hf_rate opened; /* new sessions that count */
+	struct hf_rate opened[2]; /* new sessions that count; urgent ones */
 	struct said *said;     /* guard.c */
 };
 

@@ -331,8 +331,8 @@ static void fallbacks(void **state)
 	farm_free(f);
 }
 
-/* What belongs to a session of which nothing is known goes to the owner of that one's slot, which is full or not; a server that is not up is passed over all
- * the same. Fails without at_home: the second one spills. */
+/* What belongs to a session of which nothing is known goes to the owner of that one's slot, whatever the load factor; a server that is not up, or has its
+ * max_sessions, is passed over all the same. Fails without at_home: the second one spills. */
 static void at_home(void **state)
 {
 	(void)state;
@@ -349,6 +349,11 @@ static void at_home(void **state)
 			assert_true(q.at_home ? a.server == owner && a.why == HF_WHY_HOME : a.server != owner && a.why == HF_WHY_SPILL);
 		}
 		assert_int_equal(farm_server(f, owner).sessions, 19);
+		members_bound(f->e, owner, 19);
+		q.key.fp = farm_fp(1900);
+		hf_engine_choose(f->e, &q, &a, T0);
+		assert_true(a.server && a.server != owner && a.why == HF_WHY_SPILL);
+		members_bound(f->e, owner, 0);
 		hf_engine_mark(f->e, owner, HF_MARK_DOWN, true, T0);
 		q.key.fp = farm_fp(2000);
 		hf_engine_choose(f->e, &q, &a, T0);

@@ -19,9 +19,9 @@ static struct farm *limited_farm(struct hf_engine_conf c, unsigned n, unsigned l
 	return f;
 }
 
-static struct hf_answer call(struct farm *f, uint64_t n, unsigned flags, bool at_home, uint64_t now)
+static struct hf_answer call(struct farm *f, uint64_t n, unsigned flags, bool urgent, uint64_t now)
 {
-	struct hf_question q = {.key = {.fp = farm_fp(n)}, .life = HF_LIFE_START, .life_s = 1000, .flags = flags, .at_home = at_home};
+	struct hf_question q = {.key = {.fp = farm_fp(n)}, .life = HF_LIFE_START, .life_s = 1000, .flags = flags, .urgent = urgent};
 	struct hf_answer a;
 
 	hf_engine_choose(f->e, &q, &a, now);
@@ -53,7 +53,7 @@ static void spills(void **state)
 		}
 }
 
-/* All are over: nobody, until time has passed. What does not count, what goes home whatever is there, and what is known are served all the same. */
+/* All are over: nobody, until time has passed, nor what only names a session. What does not count, what is urgent, and what is known are served all the same. */
 static void all_over(void **state)
 {
 	struct farm *f = limited_farm((struct hf_engine_conf){.mode = HF_MODE_AUTO, .load_factor_milli = 1500, .max_entries = 10000}, 2, 2, 3);
@@ -74,6 +74,10 @@ static void all_over(void **state)
 	assert_int_equal(over, 2);
 	assert_true(call(f, 101, 0, false, T0).server);
 	assert_true(call(f, 102, HF_COUNTED, true, T0).server);
+	q.life = HF_LIFE_START;
+	q.at_home = true;
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_equal(a.server, 0);
 	assert_true(call(f, 3, HF_COUNTED, false, T0).known);
 	assert_true(call(f, 103, HF_COUNTED, false, T0 + 334).server);
 	assert_int_equal(farm_counts(f).counted, 8);

@@ -114,7 +114,8 @@ static void a_refer_of_its_own(void **state)
 	assert_int_equal(k.ask.refs[1].fp, call_fp("cy"));
 }
 
-/* Replaces, Join or Target-Dialog of a dialog that nobody knows: it is placed as that was, where a Call-ID places. Fails without placing(). */
+/* Replaces, Join or Target-Dialog of a dialog that nobody knows: it is placed as that was, where a Call-ID places, and counted. Fails when
+ * sip_place takes its own Call-ID, or to_server counts nothing. */
 static void unknown_dialogs(void **state)
 {
 	static const char *const names[] = {"Replaces: cy;to-tag=1;from-tag=2", "Join: cy;to-tag=1;from-tag=2", "Target-Dialog: cy;local-tag=1;remote-tag=2", "Replaces: cy"};
@@ -128,11 +129,16 @@ static void unknown_dialogs(void **state)
 		assert_int_equal(k.ask.refs[0].fp, call_fp("cy"));
 		assert_int_equal(k.ask.place, call_fp("cy"));
 		assert_true(k.ask.at_home);
+		assert_int_equal(k.counted, SIP_R_NO_DIALOG);
 		assert_true(hf_bytes_eq(k.ask.place_octets, HF_LIT("cy")));
 		kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .to_tag = "b1", .extra = line}));
 		assert_int_equal(k.ask.place, 0);
 		assert_false(k.ask.at_home);
 	}
+	k.chosen.why = HF_WHY_DIALOG; /* it is known */
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .extra = line}));
+	assert_int_equal(k.n_counted, 0);
+	k.chosen.why = HF_WHY_HOME;
 	memset(id, 'x', 200);
 	snprintf(line, sizeof line, "Replaces: %s;to-tag=1;from-tag=2" CRLF, id);
 	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .extra = line}));
