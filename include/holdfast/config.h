@@ -98,6 +98,7 @@ struct hf_conf_listen {
 	struct hf_addr addr;
 	bool inside;
 	struct hf_bytes advertise;
+	struct hf_nets allow, deny;   /* who may speak here, of those whom the service's lists let in */
 	unsigned line;
 };
 

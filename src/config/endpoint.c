@@ -5,6 +5,7 @@
 
 #include "holdfast/log.h"
 #include "holdfast/rate.h"
+#include "optval.h"
 
 /* Transports whose port nobody should guess: the protocol's usual one belongs to its plain transports. */
 #define PORT_NEEDED (HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS))
@@ -134,18 +135,51 @@ static bool is_host_port(struct hf_bytes b)
 	return is_host(host) && port != 0;
 }
 
+/* ---- words behind an address ---- */
+
+static bool set_inside(struct hf_bytes value, struct hf_conf_listen *l)
+{
+	l->inside = true;
+	return !value.n;
+}
+
+static bool set_advertise(struct hf_bytes value, struct hf_conf_listen *l) { return is_host_port(l->advertise = value); }
+static bool set_allow(struct hf_bytes value, struct hf_conf_listen *l) { return optval_nets(value, ',', &l->allow) == HF_OK && l->allow.n; }
+static bool set_deny(struct hf_bytes value, struct hf_conf_listen *l) { return optval_nets(value, ',', &l->deny) == HF_OK && l->deny.n; }
+
+static const struct behind {
+	struct hf_bytes word; /* with '=': a value follows */
+	const char *right;
+	bool (*set)(struct hf_bytes value, struct hf_conf_listen *l);
+} behind[] = {
+	{{(const uint8_t *)"inside", sizeof "inside" - 1}, "inside", set_inside},
+	{{(const uint8_t *)"advertise=", sizeof "advertise=" - 1}, "advertise=HOST or advertise=HOST:PORT", set_advertise},
+	{{(const uint8_t *)"allow=", sizeof "allow=" - 1}, "allow=ADDRESS[/BITS],... of up to 64", set_allow},
+	{{(const uint8_t *)"deny=", sizeof "deny=" - 1}, "deny=ADDRESS[/BITS],... of up to 64", set_deny},
+};
+
+/* NULL: it is an address. */
+static const struct behind *behind_of(struct hf_bytes word)
+{
+	for (unsigned i = 0; i < sizeof behind / sizeof *behind; i++) {
+		bool valued = behind[i].word.p[behind[i].word.n - 1] == '=';
+
+		if (valued ? hf_bytes_starts(word, behind[i].word) : hf_bytes_eq(word, behind[i].word))
+			return &behind[i];
+	}
+	return NULL;
+}
+
 static void listen_word(const struct ini_entry *e, struct hf_bytes word, struct hf_conf_service *s, struct hf_conf_listen *list, bool *usable, struct finding_to *to)
 {
 	struct hf_conf_listen *last = s->n_listens ? &list[s->n_listens - 1] : NULL;
-	bool advertise = hf_bytes_starts(word, HF_LIT("advertise="));
+	const struct behind *b = behind_of(word);
 
-	if (advertise || hf_bytes_eq(word, HF_LIT("inside"))) {
+	if (b) {
 		if (*usable && (!last || last->line != e->line))
 			finding_error(to, e->line, "listen: %s: stands behind the address that it belongs to", hf_log_text(word));
-		else if (*usable && !advertise)
-			last->inside = true;
-		else if (*usable && !is_host_port(last->advertise = hf_bytes_sub(word, 10, word.n)))
-			finding_error(to, e->line, "listen: %s: advertise=HOST or advertise=HOST:PORT", hf_log_text(word));
+		else if (*usable && !b->set(hf_bytes_sub(word, b->word.n, word.n), last))
+			finding_error(to, e->line, "listen: %s: %s", hf_log_text(word), b->right);
 		return;
 	}
 	last = &list[s->n_listens];

@@ -106,38 +106,16 @@ static enum hf_err read_hep(struct hf_bytes text, void *field, struct hf_writer 
 	return HF_OK;
 }
 
-static enum hf_err read_net(struct hf_bytes word, struct hf_nets *n)
-{
-	size_t slash = hf_bytes_find(word, '/');
-	struct hf_addr a = {0};
-	uint64_t bits;
-
-	if (n->n == HF_NETS_MAX || hf_addr_read_ip(hf_bytes_sub(word, 0, slash), &a) != HF_OK)
-		return HF_EINVAL;
-	bits = hf_addr_ip_len(&a) * 8;
-	if (slash < word.n && hf_read_uint(hf_bytes_sub(word, slash + 1, word.n), bits, &bits) != HF_OK)
-		return HF_ERANGE;
-	n->net[n->n].addr = a;
-	n->net[n->n++].bits = (unsigned)bits;
-	return HF_OK;
-}
-
 static enum hf_err read_nets(struct hf_bytes text, void *field, struct hf_writer *why)
 {
 	struct hf_nets *n = field;
+	enum hf_err e;
 
 	n->n = 0;
-	while (text.n) {
-		struct hf_bytes word = hf_bytes_sub(text, 0, hf_bytes_find(text, ' '));
-		enum hf_err e = word.n ? read_net(word, n) : HF_OK;
-
-		if (e != HF_OK) {
-			hf_w_printf(why, "up to %d of ADDRESS or ADDRESS/BITS, with blanks between", HF_NETS_MAX);
-			return e;
-		}
-		text = hf_bytes_sub(text, word.n + 1, text.n);
-	}
-	return HF_OK;
+	e = optval_nets(text, ' ', n);
+	if (e != HF_OK)
+		hf_w_printf(why, "up to %d of ADDRESS or ADDRESS/BITS, with blanks between", HF_NETS_MAX);
+	return e;
 }
 
 static enum hf_err read_pair(struct hf_bytes text, void *field, struct hf_writer *why)
@@ -257,9 +235,10 @@ static const struct hf_option gateway[] = {
 
 static const struct hf_option service[] = {
 	{"protocol", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_RESTART, .unit = "name", .help = "What is spoken here."},
-	{"listen", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "[TRANSPORT://]ADDRESS[:PORT] [inside] [advertise=HOST[:PORT]] ...",
+	{"listen", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "[TRANSPORT://]ADDRESS[:PORT] [inside] [advertise=HOST[:PORT]] [allow=NETS] [deny=NETS] ...",
 		.help = "Where it listens; may repeat, and hold several. Port 0: any free one. inside: this listener faces the servers. "
-			"advertise: what peers are told instead of the address. TRANSPORT: what the protocol has of udp, tcp and tls."},
+			"advertise: what peers are told instead of the address. allow, deny: who may speak to this listener, of those who may speak to the service: "
+			"ADDRESS or ADDRESS/BITS with commas between; they hold for all but members and `servers-from`, on an inside listener too. TRANSPORT: what the protocol has of udp, tcp and tls."},
 	{"pool", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "name", .help = "Which [pool NAME] it sends to."},
 	{"handshake-timeout", HF_OPT_TIME, HF_IN_SERVICE, HF_RELOAD_NEW, .min = 100, .max = 10 * MINUTE, .dflt = "10s", AT(hf_conf_service, handshake_timeout),
 		.help = "From accept to the end of a flow's opening."},

@@ -251,3 +251,32 @@ bool optval_same(const struct hf_option *row, const void *a, const void *b)
 		return *(const uint64_t *)x == *(const uint64_t *)y;
 	}
 }
+
+static enum hf_err add_net(struct hf_bytes word, struct hf_nets *n)
+{
+	size_t slash = hf_bytes_find(word, '/');
+	struct hf_addr a = {0};
+	uint64_t bits;
+
+	if (n->n == HF_NETS_MAX || hf_addr_read_ip(hf_bytes_sub(word, 0, slash), &a) != HF_OK)
+		return HF_EINVAL;
+	bits = hf_addr_ip_len(&a) * 8;
+	if (slash < word.n && hf_read_uint(hf_bytes_sub(word, slash + 1, word.n), bits, &bits) != HF_OK)
+		return HF_ERANGE;
+	n->net[n->n].addr = a;
+	n->net[n->n++].bits = (unsigned)bits;
+	return HF_OK;
+}
+
+enum hf_err optval_nets(struct hf_bytes text, char between, struct hf_nets *n)
+{
+	while (text.n) {
+		struct hf_bytes word = hf_bytes_sub(text, 0, hf_bytes_find(text, between));
+		enum hf_err e = word.n ? add_net(word, n) : HF_OK;
+
+		if (e != HF_OK)
+			return e;
+		text = hf_bytes_sub(text, word.n + 1, text.n);
+	}
+	return HF_OK;
+}

@@ -1,4 +1,4 @@
-/* The guard: who may speak to a service (allow, deny), and how often (max-rate-source); see guard.h. It looks at addresses alone, so that what it
+/* The guard: who may speak to a service and to each of its listeners (allow, deny), and how often (max-rate-source); see guard.h. It looks at addresses alone, so that what it
  * stops costs next to nothing; only of a source that says too much is the front asked whether a message is in the way of what it has signed.
  * How much a source says is kept in a sketch: each counts in a place of two rows, chosen by a keyed hash, and is over its rate when it is in both.
  * So memory is bounded whoever comes, and who shares a place with a flood has another one. Knows no protocol. Called by deliver.c and accept.c. */
@@ -31,14 +31,30 @@ static bool says_too_much(struct said *s, uint64_t h, uint32_t per_s, uint64_t n
 	return !room;
 }
 
-static bool listed(const struct snap_service *s, const struct hf_addr *source)
+static bool passes(const struct hf_nets *allow, const struct hf_nets *deny, const struct hf_addr *source)
 {
-	return !snap_in(&s->conf->deny, source) && (!s->conf->allow.n || snap_in(&s->conf->allow, source));
+	return !snap_in(deny, source) && (!allow->n || snap_in(allow, source));
+}
+
+/* Lists of its own; NULL: none, or the listener is gone. */
+static const struct hf_conf_listen *lists_of(const struct snap_service *s, const struct hf_listener_info *l)
+{
+	const struct hf_conf_listen *c = l ? &s->conf->listens[l - s->infos] : NULL;
+
+	return c && (c->allow.n || c->deny.n) ? c : NULL;
+}
+
+/* Who comes to an inside listener is a server, unless that has lists, which say who is. */
+static bool listed(const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source)
+{
+	const struct hf_conf_listen *c = lists_of(s, l);
+
+	return (!c || passes(&c->allow, &c->deny, source)) && ((l && l->inside) || passes(&s->conf->allow, &s->conf->deny, source));
 }
 
 bool guard_admits(const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source)
 {
-	return listed(s, source) || (l && l->inside) || snap_in(&s->conf->servers_from, source) || snap_has_ip(s->pool, source);
+	return listed(s, l, source) || snap_in(&s->conf->servers_from, source) || snap_has_ip(s->pool, source);
 }
 
 bool guard_takes(struct parcel *p)
@@ -46,13 +62,13 @@ bool guard_takes(struct parcel *p)
 	const struct hf_conf_service *c = p->service->conf;
 	const struct hf_front *front = p->rt->front;
 
-	if (p->ev.from_servers)
+	if (p->ev.from_servers && !lists_of(p->service, p->ev.listener))
 		return true;
 	if (!guard_admits(p->service, p->ev.listener, &p->ev.source)) {
 		parcel_count(p, HF_R_DENIED);
 		return false;
 	}
-	if (!c->max_rate_source || !p->rt->said ||
+	if (p->ev.from_servers || !c->max_rate_source || !p->rt->said ||
 	    !says_too_much(p->rt->said, hash_of(p->w->net->site.hash_key, &p->ev.source), (uint32_t)c->max_rate_source, p->ctx.now_ms))
 		return true;
 	if (front->vouches && front->vouches(&p->ctx, &p->ev)) {

@@ -7,7 +7,7 @@
 /* What the sources of a service have said of late. NULL: no memory. */
 struct said *said_new(void) HF_MUST_USE;
 void said_free(struct said *s);
-/* May a source speak at all, by `allow` and `deny`? Where servers are, it may. O(networks that are listed). */
+/* May a source speak at all, by `allow` and `deny` of the service and of the listener (NULL: that is gone)? Where servers are, it may. O(networks that are listed). */
 bool guard_admits(const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source);
 /* A datagram, whose ev and ctx are filled: may it go on? False: it was counted. */
 bool guard_takes(struct parcel *p);

@@ -24,12 +24,13 @@ int main(int argc, char **argv)
 {
 	static struct hf_net net;
 	static struct worker w = {.net = &net};
-	static struct hf_conf_service conf = {.max_rate_source = 10};
+	static struct hf_conf_listen listen;
+	static struct hf_conf_service conf = {.max_rate_source = 10, .listens = &listen};
 	static struct hf_front front;
 	struct service_rt rt = {.front = &front, .counts = calloc(1, sizeof *rt.counts), .said = said_new()};
 	struct snap_pool pool = {0};
-	struct snap_service s = {.conf = &conf, .rt = &rt, .pool = &pool};
 	struct hf_listener_info l = {0};
+	struct snap_service s = {.conf = &conf, .rt = &rt, .pool = &pool, .infos = &l};
 	struct parcel p = {.w = &w, .service = &s, .rt = &rt, .ev = {.kind = HF_EV_BYTES, .listener = &l}};
 	const struct hf_addr flood = addr("192.0.2.7:5060"), denied = addr("198.51.100.9:5060"), good = addr("203.0.113.5:5060");
 	uint64_t rounds = 0, passed = 0;

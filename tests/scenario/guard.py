@@ -44,6 +44,9 @@ def lists(s, g, ini):
     equal([connects(f"127.0.0.{i}", g.at("calls", "tcp")) for i in (2, 3, 8)], [True, False, False], "who may connect")
     equal([connects(f"127.0.0.{i}", g.at("desktops")) for i in (2, 3, 8)], [True, False, True], "who may connect to desktops")
     equal((g.drops()["denied"], g.drops("desktops")["denied"]), (5, 1), "what was kept out")
+    g.reload(ini("", udp=" allow=127.0.0.0/29 deny=127.0.0.3", tcp=" deny=127.0.0.2"))
+    equal([speak(g, f"127.0.0.{i}") for i in (2, 3, 8)], [200, 0, 0], "who is answered by a listener with lists of its own")
+    equal([connects(f"127.0.0.{i}", g.at("calls", "tcp")) for i in (2, 3)], [False, True], "who may connect to one")
     g.reload(ini(""))
     equal(speak(g, "127.0.0.3"), 200, "who was denied before the reload")
 
@@ -90,8 +93,8 @@ def scanners(s, g, ini):
 def run(s):
     a, x = s.sip_server("pbx1"), s.rdp_host("ts1")
 
-    def ini(calls, desktops=""):
-        sip = s.ini_sip([a], "probe = none", service=calls, listen="udp://127.0.0.1:0 tcp://127.0.0.1:0")
+    def ini(calls, desktops="", udp="", tcp=""):
+        sip = s.ini_sip([a], "probe = none", service=calls, listen=f"udp://127.0.0.1:0{udp} tcp://127.0.0.1:0{tcp}")
         return s.ini_gateway() + sip + s.ini_rdp([x], "probe = none", service=desktops)
     g = s.gateway(ini(""))
     for case in (lists, rates, scanners):

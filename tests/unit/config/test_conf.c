@@ -82,13 +82,15 @@ static void test_listens(void **state)
 
 	(void)state;
 	accepts("[service calls]\nprotocol = tide\nlisten = udp://0.0.0.0:0 inside tcp://0.0.0.0:7000 advertise=sip.example.org:99 inside 192.0.2.1\n"
-		"listen = udp://0.0.0.0:0 tls://[::1]:7001 advertise=[2001:db8::1]:5\ntls-certificate = c.pem\npool = pbx\n" GOOD_POOL);
+		"listen = udp://0.0.0.0:0 tls://[::1]:7001 deny=198.51.100.7 advertise=[2001:db8::1]:5 allow=192.0.2.0/24,2001:db8::/32 deny=203.0.113.0/24\ntls-certificate = c.pem\npool = pbx\n" GOOD_POOL);
 	l = conf->services[0].listens;
 	assert_int_equal(conf->services[0].n_listens, 5);
 	assert_true(l[0].transport == HF_UDP && l[0].addr.port == 0 && l[0].inside && !l[0].advertise.n);
 	assert_true(l[1].transport == HF_TCP && l[1].inside && hf_bytes_eq(l[1].advertise, HF_LIT("sip.example.org:99")));
 	assert_true(l[2].transport == HF_UDP && l[2].addr.port == 7000 && !l[2].inside);
 	assert_true(l[4].transport == HF_TLS && l[4].addr.family == 6 && hf_bytes_eq(l[4].advertise, HF_LIT("[2001:db8::1]:5")) && l[4].line == 4);
+	assert_true(!l[3].allow.n && !l[3].deny.n && l[4].allow.n == 2 && l[4].allow.net[1].addr.family == 6 && l[4].allow.net[1].bits == 32);
+	assert_true(l[4].deny.n == 2 && l[4].deny.net[0].bits == 32 && l[4].deny.net[1].bits == 24);
 }
 
 static void test_listens_refused(void **state)
@@ -106,6 +108,12 @@ static void test_listens_refused(void **state)
 		{"listen = udp://192.0.2.3:99999", "a port is 0..65535"},
 		{"listen = udp://192.0.2.3:1 outside", "not resolved yet"},
 		{"listen = udp://192.0.2.3:1 advertise=", "advertise=HOST or advertise=HOST:PORT"},
+		{"listen = allow=192.0.2.0/24 udp://192.0.2.3:1", "allow=192.0.2.0/24: stands behind the address"},
+		{"listen = udp://192.0.2.3:1 allow=", "allow=ADDRESS[/BITS],..."},
+		{"listen = udp://192.0.2.3:1 deny=,", "deny=ADDRESS[/BITS],..."},
+		{"listen = udp://192.0.2.3:1 deny=192.0.2.0/33", "deny=192.0.2.0/33: deny=ADDRESS[/BITS],..."},
+		{"listen = udp://192.0.2.3:1 allow=192.0.2.0/24,office", "allow=ADDRESS[/BITS],..."},
+		{"listen = udp://192.0.2.3:1 inside=yes", "not resolved yet"},
 		{"listen = udp://192.0.2.3:1 advertise=a_b", "advertise=HOST or advertise=HOST:PORT"},
 		{"listen = udp://192.0.2.3:1 advertise=a:0", "advertise=HOST or advertise=HOST:PORT"},
 		{"listen = udp://192.0.2.3:1 advertise=[::1", "advertise=HOST or advertise=HOST:PORT"},

@@ -31,6 +31,7 @@ struct rig {
 	struct hf_conf conf;
 	struct hf_conf_pool pool_conf;
 	struct hf_conf_service service_conf;
+	struct hf_conf_listen listen_conf;
 	struct hf_snapshot snap;
 	struct snap_pool pool;
 	struct snap_service service;
@@ -83,7 +84,7 @@ static inline void rig_conf(void)
 
 	rig.conf.gateway = (struct hf_conf_gateway){.max_flows = 100, .max_holds = 100};
 	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000, .connections = 1};
-	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .handshake_timeout = 5000, .idle_timeout = 5000};
+	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .listens = &rig.listen_conf, .n_listens = 1, .handshake_timeout = 5000, .idle_timeout = 5000};
 	rig.pool_rt.members = calloc(HF_SERVERS_MAX + 1, sizeof *rig.pool_rt.members);
 	rig.tables = calloc(1, hf_engine_need(&tables));
 	rig.pool_rt.engine = hf_engine_new(&tables, rig.tables, 0);

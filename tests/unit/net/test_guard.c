@@ -77,6 +77,43 @@ static void lists(void **state)
 	assert_int_equal(asked, 0);
 }
 
+/* A listener's own lists keep out whom the service lets in, and let in nobody whom it keeps out; over an inside listener they say who is a server.
+ * Members are known beside. Fails without lists_of, or when guard_takes believes any who comes to an inside listener. */
+static void of_a_listener(void **state)
+{
+	char member[32];
+
+	(void)state;
+	net(&rig.service_conf.allow, "192.0.2.0:1", 24);
+	net(&rig.listen_conf.deny, "192.0.2.7:1", 32);
+	assert_true(passes("192.0.2.8:5060") && !passes("192.0.2.7:5060") && !passes("198.51.100.7:5060"));
+	net(&rig.listen_conf.allow, "198.51.100.0:1", 24);
+	net(&rig.listen_conf.allow, "192.0.2.0:1", 28);
+	assert_true(passes("192.0.2.8:5060") && !passes("192.0.2.77:5060") && !passes("198.51.100.7:5060"));
+	rig.info.inside = true;
+	assert_true(passes("192.0.2.8:5060") && !passes("192.0.2.7:5060") && !passes("192.0.2.77:5060") && passes("198.51.100.7:5060"));
+	snprintf(member, sizeof member, "127.0.0.1:%u", rig.member.addr.port);
+	assert_true(passes(member));
+	assert_int_equal(rig_count(HF_R_DENIED), 6);
+}
+
+/* Before anything is read: the connection is closed at once. Fails when begin() looks at the service's lists alone. */
+static void a_connection(void **state)
+{
+	int fd;
+
+	(void)state;
+	fd = rig_client();
+	close(fd);
+	net(&rig.listen_conf.deny, "127.0.0.0:1", 8);
+	rig.pool.n_members = 0; /* else it comes from where a server is */
+	snap_index(&rig.pool);
+	fd = sock_connect(&rig.info.addr, true, NULL);
+	RIG_UNTIL((conn_acceptable(&rig.listening, HF_READ), rig_count(HF_R_DENIED) == 1));
+	assert_true(rig_ended(fd));
+	close(fd);
+}
+
 /* Servers speak whatever the lists say, from any port of their address. Fails without the three exceptions of guard_admits. */
 static void servers(void **state)
 {
@@ -165,7 +202,7 @@ static void neighbours(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(lists), T(servers), T(rate), T(never_limited), T(neighbours)};
+	const struct CMUnitTest tests[] = {T(lists), T(of_a_listener), T(a_connection), T(servers), T(rate), T(never_limited), T(neighbours)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
