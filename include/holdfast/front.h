@@ -28,6 +28,7 @@
 #define HF_FLOW_STATE 96 /* octets of a front's own state in a flow */
 #define HF_HOLD_STATE 32  /* ... in a hold */
 #define HF_NOTE 32        /* octets of a note to a hold */
+#define HF_BESIDE 3
 #define HF_NAMES_MAX 24   /* what messages may ask: each is counted, so that nobody can make up more */
 
 /* ---- what a front may know of where it runs ---- */
@@ -149,7 +150,7 @@ enum hf_act_kind {
 	HF_ACT_LEARN,    /* an entry for key at server */
 	HF_ACT_END,      /* the key's entry ends */
 	HF_ACT_EVIDENCE,
-	HF_ACT_RELAY,    /* flows: from here on copy both ways */
+	HF_ACT_RELAY,    /* flows: from here on copy both ways. Datagrams of a front with `datagram_flows`, after a CHOICE of ask.beside: they begin a flow */
 	HF_ACT_DROP,     /* the parcel ends, with a reason */
 	HF_ACT_CLOSE,    /* the flow ends, with a reason, after what was sent has gone out */
 };
@@ -177,6 +178,8 @@ struct hf_ask {
 	uint8_t n_avoid;
 	const uint32_t *avoid;   /* hashes of servers, at most HF_AVOID_MAX */
 	const char *ended;       /* the key's session ends with this: a word, constant; NULL: it does not */
+	uint64_t beside[HF_BESIDE]; /* datagrams: names of relayed flows (relay.names), 0: none. The server of the one flow that has the first of them which any
+	                          * has is chosen, and nothing else that this asks for is looked at; none = NO_SESSION or MANY_SESSIONS */
 	uint64_t tag;            /* parcels: a hold of this worker and service with this tag comes first, as HELD; 0: none does. A hold needs one to be named */
 };
 
@@ -241,6 +244,8 @@ struct hf_act {
 		struct { /* octets of each side's buffer that are dealt with; the rest goes first. mark > 0: WAKE once that many octets passed each way */
 			size_t client_used, server_used;
 			uint32_t mark;
+			uint64_t names[2]; /* by which datagrams of the service find this flow while it is relayed; 0: none */
+			uint32_t idle_ms;  /* datagrams: their flow ends after so long without one; it also ends soon after the flow beside which it is */
 		} relay;
 		struct { unsigned reason; bool count_only; /* the parcel goes on: a fact is counted */ } end; /* DROP, CLOSE */
 	};
@@ -290,6 +295,7 @@ struct hf_front {
 	enum hf_transport server_transport; /* of a `server` line that names none */
 	bool framed;             /* connections carry messages: each is a parcel of its own, for any server; net keeps connections to servers */
 	uint16_t port;           /* of a `server` line that names none */
+	bool datagram_flows;     /* not framed: its datagrams open flows beside those of connections, to the address of their server; UDP stands in `listen` alone */
 	bool datagrams;          /* unused octets of a datagram are the end of it */
 	size_t max_opening;      /* flows: octets buffered a side before RELAY */
 	const char *uri_scheme;  /* a server's certificate may name it by such a URI as well as by a host name (RFC 5922); NULL: not */

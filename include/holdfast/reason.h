@@ -40,6 +40,12 @@
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \
 	X(LOOP,         "loop",            "the destination is ourselves") \
+	X(NO_SESSION,   "no-session",      "a datagram that would open a flow belongs to no live session") \
+	X(MANY_SESSIONS,"many-sessions",   "a datagram that would open a flow names none of its source's several live sessions") \
+	X(UNPROVEN,     "unproven",        "a server's datagram was held back, as its client had not shown that it receives any") \
+	X(SILENT,       "silent",          "no datagram of a flow came for as long as may be") \
+	X(SESSION_ENDED,"session-ended",   "a flow of datagrams ended with its session") \
+	X(LISTENER_REMOVED, "listener-removed", "its listener is no longer configured") \
 	X(SERVICE_REMOVED, "service-removed", "the service is no longer configured") \
 	X(SERVER_OFF,   "server-off",      "its server was switched off") \
 	X(SHUTDOWN,     "shutdown",        "the gateway stopped") \
@@ -56,7 +62,7 @@ enum hf_reason {
 	HF_R_COUNT
 };
 
-#define HF_REASON_FRONT 48u /* a front's reasons are HF_REASON_FRONT + index into its table */
+#define HF_REASON_FRONT 56u /* a front's reasons are HF_REASON_FRONT + index into its table */
 #define HF_REASON_MAX 128u
 _Static_assert(HF_R_COUNT <= HF_REASON_FRONT, "reasons");
 
