@@ -42,12 +42,13 @@ static bool has_port(struct hf_bytes a)
 	return colon < a.n && hf_bytes_find(hf_bytes_sub(a, colon + 1, a.n), ':') == a.n - colon - 1;
 }
 
-/* Nobody is dialled by WebSocket. */
+/* Nobody is dialled by WebSocket; and where datagrams go beside a connection, they go to the server of that. */
 static unsigned may_be(const char *what, const struct hf_front *front)
 {
 	unsigned all = front ? front->transports : HF_TRANSPORT_BIT(HF_TRANSPORTS) - 1;
+	unsigned in = HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS) | (front && front->datagram_flows ? HF_TRANSPORT_BIT(HF_UDP) : 0);
 
-	return strcmp(what, "server") == 0 ? all & ~(HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS)) : all;
+	return strcmp(what, "server") == 0 ? all & ~in : all;
 }
 
 static bool read_transport(const char *what, struct hf_bytes name, const struct hf_front *front, unsigned line, enum hf_transport *out, struct finding_to *to)

@@ -2,6 +2,7 @@
  * learnt, and what it has seen of a server. This is the only place where a parcel and the engine meet. It knows no protocol; deliver.c calls it. */
 #include "flow.h"
 #include "holdfast/hash.h"
+#include "anchors.h"
 #include "tale.h"
 
 static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
@@ -119,6 +120,27 @@ static unsigned shed(const struct parcel *p, const struct hf_question *q)
 	return goes_on(&a) ? HF_R_NONE : behind ? HF_R_OVERLOAD : HF_R_CALL_RATE;
 }
 
+/* Of a datagram that would open a flow: the server of the relayed flow that it belongs to. */
+static void choose_beside(struct parcel *p, const struct hf_ask *a)
+{
+	unsigned none = anchors_find(p->anchors, p->rt->id, a->beside, &p->beside);
+	const struct snap_member *m = none ? NULL : worker_by_hash(p->w, p->service->pool, p->beside.server);
+	const struct hf_answer found = {.why = HF_WHY_ENTRY, .known = true};
+
+	choose(p, 0, m, m ? &found : &(const struct hf_answer){0});
+	if (none)
+		p->chosen.none = none;
+}
+
+static bool asks_beside(const struct parcel *p, const struct hf_ask *a)
+{
+	bool named = false;
+
+	for (unsigned i = 0; i < HF_BESIDE; i++)
+		named |= a->beside[i] != 0;
+	return named && !p->flow && p->rt->front->datagram_flows;
+}
+
 void ask_act(struct parcel *p, const struct hf_act *act)
 {
 	const struct hf_ask *a = &act->ask;
@@ -136,6 +158,10 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		return;
 	}
 	p->next = HF_EV_CHOICE;
+	if (asks_beside(p, a)) {
+		choose_beside(p, a);
+		return;
+	}
 	p->sticky = a->key.fp;
 	p->holds = a->holds;
 	if (a->again && parcel_paired(p)) {

@@ -6,6 +6,7 @@
 
 #include "flow.h"
 #include "holdfast/clock.h"
+#include "path.h"
 #include "sock.h"
 #include "tale.h"
 #include "notice.h"
@@ -155,9 +156,20 @@ void conn_hold(struct parcel *p, uint32_t ms)
 	conn_deadline(p->flow, ms ? ms : 1);
 }
 
-void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32_t mark)
+/* Datagrams may come to this service, and would open flows. */
+static bool has_datagrams(const struct snap_service *s)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < s->n_infos; i++)
+		any |= s->infos[i].transport == HF_UDP;
+	return any && s->rt->front->datagram_flows;
+}
+
+void conn_relay(struct parcel *p, const struct hf_act *act)
 {
 	struct flow *f = p->flow;
+	size_t client_used = act->relay.client_used, server_used = act->relay.server_used;
 	struct side *c = &f->side[HF_CLIENT], *s = &f->side[HF_SERVER];
 
 	if (f->phase != PHASE_ANSWER || client_used > buf_len(&c->in) || server_used > buf_len(&s->in)) {
@@ -166,7 +178,9 @@ void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32
 	}
 	buf_took(&c->in, client_used);
 	buf_took(&s->in, server_used);
-	f->mark = mark;
+	f->mark = act->relay.mark;
+	if (has_datagrams(p->service))
+		anchors_enter(f->w->net->anchors, f, act->relay.names);
 	pump_start(f);
 }
 
@@ -390,6 +404,8 @@ void conn_close(struct flow *f, unsigned reason)
 	HF_BUG_ON(f->busy);
 	stuck_free(f);
 	accept_leave(f);
+	if (f->anchor)
+		paths_flow_ended(f, anchors_leave(f->w->net->anchors, f));
 	if (f->rt->front->framed)
 		stream_forget(f);
 	if ((reason == HF_R_SERVER_ERROR || reason == HF_R_SERVER_OFF) && f->phase == PHASE_RELAY)

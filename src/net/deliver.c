@@ -2,6 +2,7 @@
  * This is the only place where net and front meet; the engine is ask.c's. It knows no protocol. */
 #include "flow.h"
 #include "guard.h"
+#include "path.h"
 #include "tale.h"
 #include "notice.h"
 
@@ -102,7 +103,9 @@ static void end(struct parcel *p, const struct hf_act *act)
 static void relay(struct parcel *p, const struct hf_act *act)
 {
 	if (parcel_paired(p))
-		conn_relay(p, act->relay.client_used, act->relay.server_used, act->relay.mark);
+		conn_relay(p, act);
+	else if (!p->flow && p->rt->front->datagram_flows)
+		path_begin(p, act->relay.idle_ms);
 	else
 		parcel_count(p, HF_R_BAD_STEP);
 }
@@ -196,7 +199,7 @@ void deliver_speaker(const struct snap_service *s, const struct hf_listener_info
 
 void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned at, struct hf_bytes bytes, const struct hf_addr *source, const struct hf_addr *local)
 {
-	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt};
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .anchors = w->net->anchors};
 
 	atomic_fetch_add_explicit(&s->rt->counts[w->index].parcels, 1, memory_order_relaxed);
 	hf_arena_reset(&w->arena);

@@ -91,7 +91,7 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 {
 	const struct snap_service *s = i < net->snap->n_services ? &net->snap->services[i] : NULL;
 	struct flow flow = {.rt = s ? s->rt : NULL};
-	struct parcel p = {.service = s, .rt = flow.rt, .story = out};
+	struct parcel p = {.service = s, .rt = flow.rt, .story = out, .anchors = net->anchors};
 
 	if (!s || (transport != HF_TRANSPORTS && !(s->conf->front->transports & HF_TRANSPORT_BIT(transport))))
 		return false;

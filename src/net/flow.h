@@ -94,6 +94,7 @@ struct flow {
 	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
 	struct timer deadline; /* ended when RELAY begins */
 	struct tale *tale;     /* for the session log; NULL: nobody wants it */
+	struct anchor *anchor; /* flows of datagrams may be beside it (anchors.h); NULL: none */
 	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
 	struct hf_addr source, local;
 	union {

@@ -2,7 +2,7 @@
  * cards moderate their interrupts. A wake costs as much as the work on a message, so that at thousands a second up to half of the
  * processor time is saved, for a delay of at most the pause; where little comes, nothing is delayed. Called by udp.c; one a worker and socket.
  * Only the socket waits: timers, letters and connections of the worker go on. */
-#include "inside.h"
+#include "udp.h"
 
 #define WINDOW_MS 8 /* over which arrivals are counted: some pauses, so that one burst of a quiet peer begins nothing */
 #define BEGIN 4     /* datagrams a pause from which on it pays; at two, the pauses' wakes cost what the others did */

@@ -20,6 +20,7 @@
 
 struct counts { /* one a service and worker; only that worker writes */
 	_Atomic uint64_t parcels, flows, open_flows;
+	_Atomic uint64_t paths, open_paths; /* flows of datagrams */
 	_Atomic uint64_t reasons[HF_REASON_MAX];
 	_Atomic uint64_t asked[HF_NAMES_MAX], answered[HF_NAMES_MAX][HF_CLASSES]; /* notice.h */
 } __attribute__((aligned(64)));
@@ -182,6 +183,7 @@ enum letter_kind {
 	LETTER_TO_FLOW = 1,
 	LETTER_PASS,        /* a parcel as received, for a hold */
 	LETTER_NOTE,        /* HF_NOTE octets for a hold: its worker is not woken for it */
+	LETTER_FLOW_ENDED,  /* the flow: what is beside it ends, too */
 };
 struct letter {
 	uint32_t size;      /* of what follows the head */
@@ -259,6 +261,7 @@ struct worker {
 	struct udp *udp;
 	struct flows *flows;
 	struct links *links;
+	struct paths *paths;
 	struct flow *dirty, **dirty_end, *blocked; /* connections with something to send; ones whose reader waits */
 	struct holds *holds;
 	struct hf_event came;    /* of the hold that a parcel has met */
@@ -289,12 +292,15 @@ struct hf_net {
 	unsigned n_pools, n_services, n_socks;
 	struct probes *probes;
 	struct sources *sources;     /* connections by source address */
+	struct sources *path_sources; /* flows of datagrams likewise */
+	struct anchors *anchors;     /* flows that those may be beside, by name */
 	struct peers *peers;         /* ... that carry messages, by address and port */
 	struct tales *tales;         /* what will be told of sessions (tale.h) ... */
 	struct hf_lines *lines;      /* ... there; NULL: nowhere */
 	struct hf_timer *tales_sweep;
 	uint8_t tls_keys[80];        /* TLS_TICKET_KEYS: of this start, so that a reload ends no client's resumption */
 	_Atomic uint64_t open_flows; /* all workers */
+	_Atomic uint64_t open_paths; /* flows of datagrams likewise */
 	_Atomic unsigned offs;       /* how often servers became off */
 	_Atomic uint64_t unix_less_ms; /* what the system's clock is ahead of ours */
 };
@@ -314,19 +320,6 @@ void worker_fini(struct worker *w);
 
 /* ---- datagrams (udp.c) ---- */
 
-struct udp *udp_new(void) HF_MUST_USE;
-void udp_free(struct udp *u);
-void udp_readable(void *listening, unsigned what);
-/* After the socket was read: decides whether it is read at once when more comes, or once a pause. more: it was not read empty. */
-void gather_turn(struct listening *l, unsigned got, bool more);
-void gather_free(struct listening *l);
-/* After a turn of a socket; full: as much was taken as a turn may, and there is more. */
-void pressure_turn(struct listening *l, bool full);
-/* Puts a datagram into the batch that goes out from listener `at` of the service. from: source address on wildcard sockets, or NULL.
- * HF_EFULL: longer than a datagram. Sends that the system refuses are counted for the service. */
-enum hf_err udp_send(struct worker *w, const struct snap_service *s, unsigned at, const struct hf_addr *to, const struct hf_addr *from, struct hf_bytes base,
-	const struct hf_splice *splices, unsigned n_splices) HF_MUST_USE;
-void udp_flush(struct worker *w);
 /* Sends all that a turn has gathered: datagrams, then connections (stream.c). At the end of each turn; never inside a step. */
 void worker_flush(struct worker *w);
 /* base with its splices into out; the length, or 0 when it does not fit or the splices are not in order. */
@@ -335,6 +328,11 @@ size_t udp_compose(uint8_t *out, size_t cap, struct hf_bytes base, const struct 
 /* ---- parcels (deliver.c) ---- */
 
 struct flow;
+struct beside { /* a relayed flow that was found by a name (anchors.h) */
+	struct hf_flow_name flow;
+	uint64_t name;
+	uint32_t server;     /* hash */
+};
 struct parcel {
 	struct worker *w;
 	const struct snap_service *service; /* NULL: removed */
@@ -349,6 +347,8 @@ struct parcel {
 	bool frees, sheds, spares;    /* when all steps are done, its hold ends / lets go of its octets / does so where room is short */
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
+	struct anchors *anchors;      /* datagrams: the flows that theirs may be beside ... */
+	struct beside beside;         /* ... and is, by the front's question; name 0: none */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
 	uint64_t session, seen_us;    /* notice.c: ring.c's number of it, when it was seen; 0: not yet */
 	unsigned failed;              /* a reason: a SEND could not be done */
@@ -436,7 +436,7 @@ void conn_acceptable(void *listening, unsigned what);
 /* Acts on flows, called by deliver. */
 void conn_send(struct parcel *p, const struct hf_send *s);
 void conn_hold(struct parcel *p, uint32_t ms);
-void conn_relay(struct parcel *p, size_t client_used, size_t server_used, uint32_t mark);
+void conn_relay(struct parcel *p, const struct hf_act *act);
 void conn_close(struct flow *f, unsigned reason);
 void conn_close_later(struct flow *f, unsigned reason);
 void conn_more(struct parcel *p, size_t need);

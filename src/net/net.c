@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "inside.h"
+#include "anchors.h"
 #include "guard.h"
 #include "probe.h"
 #include "peers.h"
@@ -42,6 +43,8 @@ static void free_all(struct hf_net *net)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
 	sources_free(net->sources);
+	sources_free(net->path_sources);
+	anchors_free(net->anchors);
 	peers_free(net->peers);
 	hf_timer_free(net->tales_sweep);
 	tales_free(net->tales);
@@ -82,10 +85,12 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->workers = calloc(workers, sizeof *net->workers);
 	net->probes = probes_new(net);
 	net->sources = sources_new(site->hash_key);
+	net->path_sources = sources_new(site->hash_key);
+	net->anchors = anchors_new(site->hash_key);
 	net->peers = peers_new(site->hash_key);
 	net->tales = tales_new();
 	net->tales_sweep = hf_timer_new(control, sweep, net);
-	if (!net->receipt || !net->workers || !net->probes || !net->sources || !net->peers || !net->tales || !net->tales_sweep)
+	if (!net->receipt || !net->workers || !net->probes || !net->sources || !net->path_sources || !net->anchors || !net->peers || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;
@@ -179,6 +184,8 @@ bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_serv
 			c->parcels += get(&rt->counts[w].parcels);
 			c->flows += get(&rt->counts[w].flows);
 			c->open_flows += get(&rt->counts[w].open_flows);
+			c->paths += get(&rt->counts[w].paths);
+			c->open_paths += get(&rt->counts[w].open_paths);
 			add_names(&rt->counts[w], c);
 			for (unsigned r = 0; r < HF_REASON_MAX; r++)
 				c->reasons[r] += get(&rt->counts[w].reasons[r]);

@@ -2,7 +2,7 @@
  * anybody's. So new sessions are refused meanwhile (ask.c), which is cheaper than to carry them, and leaves room for those that are up. It takes a
  * second to begin, for a burst and a pause of the machine are caught up with in less, and ends with the first turn that finds the end of the queue;
  * when it was so a moment ago it begins at once. Called by udp.c; pure but for the worker's mark. */
-#include "inside.h"
+#include "udp.h"
 
 enum {
 	BEGIN_MS = 1000, /* twice what a client waits before it asks again (RFC 3261 17.1.1.1, T1) */

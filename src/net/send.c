@@ -2,8 +2,10 @@
  * letters. What may never be reached from a client's octets is refused here, whatever a front asks. Knows no protocol. */
 #include "flow.h"
 #include "holdfast/hash.h"
+#include "path.h"
 #include "peers.h"
 #include "notice.h"
+#include "udp.h"
 
 static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to, enum hf_transport t, const struct hf_listener_info *in)
 {
@@ -239,6 +241,10 @@ void deliver_letters(struct worker *w)
 		const struct snap_service *s = snap_service(w->snap, l.service);
 		struct hf_bytes body = hf_bytes_of(w->letter, l.size);
 
+		if (l.kind == LETTER_FLOW_ENDED) {
+			paths_letter(w, &l.flow);
+			continue;
+		}
 		if (s && l.kind != LETTER_TO_FLOW) {
 			told_take(w, s, &l, body);
 			continue;

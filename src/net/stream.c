@@ -8,6 +8,7 @@
 #include "export.h"
 #include "flow.h"
 #include "peers.h"
+#include "udp.h"
 
 #define HIGH (128u * 1024) /* octets waiting in a connection: who feeds it is not read any more */
 #define LOW (32u * 1024)   /* ... and is read again */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "flow.h"
+#include "path_in.h"
 #include "holdfast/fields.h"
 #include "holdfast/hash.h"
 #include "holdfast/log.h"
@@ -180,6 +181,21 @@ void tell_flow(struct flow *f, const struct tale *t, unsigned reason, struct leg
 	put_facts(&w, f, t);
 	put_str(&w, HF_F_REASON, name ? name : "?");
 	finish(f->w->net, &w);
+}
+
+void tell_path(const struct path *p, unsigned reason)
+{
+	const struct tale t = {.begin_ms = p->begin_ms, .server = p->server, .why = HF_WHY_ENTRY};
+	const char *name = hf_reason_name(p->rt->front, reason);
+	uint8_t text[HF_LINE_MAX];
+	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
+
+	head(&w, &t, p->rt, p->pool, &p->client, p->w->now_ms);
+	put_str(&w, HF_F_TRANSPORT, hf_transport_name(HF_UDP));
+	put_uint(&w, HF_F_OCTETS_UP, p->up);
+	put_uint(&w, HF_F_OCTETS_DOWN, p->down);
+	put_str(&w, HF_F_REASON, name ? name : "?");
+	finish(p->w->net, &w);
 }
 
 /* ---- sessions by key ---- */

@@ -1,6 +1,6 @@
 /* Datagrams in batches: recvmmsg in, through deliver, sendmmsg out. One set of buffers a worker.
  * A batch goes out before the next comes in, so a reply never waits and replies keep the order of arrival. */
-#include "inside.h"
+#include "udp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -8,9 +8,10 @@
 #include <sys/mman.h>
 
 #include "holdfast/clock.h"
+#include "path.h"
 #include "sock.h"
 
-#define BATCH_IN 32        /* datagrams a call; more gains nothing measurable */
+#define BATCH_IN UDP_BATCH
 #define ROUNDS 8           /* batches a socket gets before the others' turn */
 #define BATCH_OUT 64
 #define OUT_ROOM (512u * 1024) /* composed octets of a batch */
@@ -121,7 +122,8 @@ static void take(struct listening *l, const struct snap_service *s, struct mmsgh
 	}
 	if (info->wildcard)
 		arrived(&m->msg_hdr, &local);
-	deliver_datagram(l->w, s, l->at, hf_bytes_of(octets, m->msg_len), &source, &local);
+	if (!s->rt->front->datagram_flows || !path_take(l, s, hf_bytes_of(octets, m->msg_len), &source, &local))
+		deliver_datagram(l->w, s, l->at, hf_bytes_of(octets, m->msg_len), &source, &local);
 }
 
 void udp_readable(void *arg, unsigned what)
@@ -149,6 +151,19 @@ void udp_readable(void *arg, unsigned what)
 	}
 	gather_turn(l, got, n == BATCH_IN);
 	pressure_turn(l, n == BATCH_IN);
+}
+
+int udp_fetch(struct worker *w, int fd, struct hf_bytes got[UDP_BATCH])
+{
+	struct udp *u = w->udp;
+	int n;
+
+	prepare(u, false);
+	n = recvmmsg(fd, u->in_msg, BATCH_IN, MSG_DONTWAIT, NULL);
+	u->ready -= n > 0 ? (unsigned)n : 0;
+	for (int i = 0; i < n; i++)
+		got[i] = hf_bytes_of(u->in_iov[i].iov_base, u->in_msg[i].msg_len);
+	return n;
 }
 
 /* ---- out ---- */
@@ -218,6 +233,22 @@ enum hf_err udp_send(struct worker *w, const struct snap_service *s, unsigned at
 	u->room_used += o->iov.iov_len;
 	u->n_out++;
 	return HF_OK;
+}
+
+void udp_pass(struct worker *w, struct service_rt *rt, int fd, struct hf_bytes bytes)
+{
+	struct udp *u = w->udp;
+	struct out *o;
+
+	if (u->n_out == BATCH_OUT || OUT_ROOM - u->room_used < bytes.n)
+		udp_flush(w);
+	o = &u->out[u->n_out];
+	o->iov = (struct iovec){u->room + u->room_used, bytes.n};
+	memcpy(o->iov.iov_base, bytes.p, bytes.n);
+	o->fd = fd;
+	o->rt = rt;
+	u->out_msg[u->n_out++].msg_hdr = (struct msghdr){.msg_iov = &o->iov, .msg_iovlen = 1};
+	u->room_used += bytes.n;
 }
 
 /* Sends a run of messages of one socket. A message that the system refuses is counted and passed over: the others go. */

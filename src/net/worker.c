@@ -7,8 +7,9 @@
 
 #include "holdfast/log.h"
 #include "export.h"
-#include "inside.h"
+#include "udp.h"
 #include "notice.h"
+#include "path.h"
 
 static void ring(int fd)
 {
@@ -90,6 +91,7 @@ static void take_snapshot(struct worker *w)
 			w->open[i] = w->open[--w->n_open];
 		}
 	w->snap = s;
+	paths_settle(w);
 	w->exporting = s->conf->gateway.hep.family != 0;
 	atomic_store(&w->seen, s->generation);
 	ring(w->net->receipt_fd);
@@ -107,13 +109,16 @@ static void woken(void *arg, unsigned what)
 	w->now_ms = hf_clock_ms();
 	if (atomic_load(&w->stop)) {
 		flows_free(w);
+		paths_free(w);
 		poller_stop(w->poller);
 		return;
 	}
 	take_snapshot(w);
 	offs = atomic_load(&w->net->offs);
-	if (offs != w->offs)
+	if (offs != w->offs) {
 		flows_end_off(w);
+		paths_end_off(w);
+	}
 	w->offs = offs;
 	if (w->snap)
 		deliver_letters(w);
@@ -140,8 +145,9 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	w->udp = udp_new();
 	w->flows = flows_new();
 	w->links = links_new();
+	w->paths = paths_new();
 	w->exports = exports_new();
-	if (mem == MAP_FAILED || !w->poller || !w->udp || !w->flows || !w->links || !w->exports || !letter_init(&w->box, net->letter_box))
+	if (mem == MAP_FAILED || !w->poller || !w->udp || !w->flows || !w->links || !w->paths || !w->exports || !letter_init(&w->box, net->letter_box))
 		return HF_ENOMEM;
 	hf_arena_init(&w->arena, mem, NET_ARENA);
 	w->scratch = mem + NET_ARENA;
@@ -179,6 +185,7 @@ void worker_fini(struct worker *w)
 {
 	HF_BUG_ON(w->running);
 	flows_free(w); /* of a worker that never ran */
+	paths_free(w);
 	pipes_free(w);
 	ring_free(w->ring);
 	exports_free(w->exports);

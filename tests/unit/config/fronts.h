@@ -51,7 +51,7 @@ static const struct hf_option reef_options[] = {
 };
 static const struct hf_default reef_defaults[] = {{"affinity", "table"}, {"load-factor", "1.25"}, {"probe", "connect"}};
 static const struct hf_front reef = {
-	.name = "reef", .transports = HF_TRANSPORT_BIT(HF_TCP), .server_transport = HF_TCP, .port = 8000, .options = reef_options, .n_options = 1,
+	.name = "reef", .transports = HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_UDP), .server_transport = HF_TCP, .datagram_flows = true, .port = 8000, .options = reef_options, .n_options = 1,
 	.conf_size = sizeof(struct reef_conf), .defaults = reef_defaults, .n_defaults = 3,
 };
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "inside.h"
+#include "udp.h"
 
 const struct hf_front *const hf_fronts[] = {NULL};
 

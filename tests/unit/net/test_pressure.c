@@ -1,5 +1,6 @@
 /* When a worker is behind, by literal times, and what is refused meanwhile: new sessions, and nothing of those that are up. */
 #include "rig.h"
+#include "udp.h"
 
 static struct hf_ask question;
 static struct hf_chosen got;
