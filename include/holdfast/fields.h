@@ -26,7 +26,7 @@
 	X(CODE, "code") X(ENDED, "ended") X(SESSION_LOG, "session_log") X(FILE, "file") X(WRITTEN, "written") X(LOST, "lost") X(WAITING, "waiting") \
 	X(REQUESTS, "requests") X(ANSWERS, "answers") X(PLACED, "placed") X(MESSAGES, "messages") X(AFTER_US, "after_us") X(WAY, "way") X(PEER, "peer") X(PORT, "port") \
 	X(METHOD, "method") \
-	X(EXPORT, "export") X(SENT, "sent") \
+	X(EXPORT, "export") X(SENT, "sent") X(DATAGRAM_FLOWS, "datagram_flows") \
 	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after")
 
 enum hf_field {

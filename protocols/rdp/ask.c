@@ -6,6 +6,7 @@
 #include "keys.h"
 #include "reasons.h"
 #include "token.h"
+#include "syn.h"
 #include "x224.h"
 
 /* The request in the flow's buffer was found whole before. */
@@ -81,6 +82,7 @@ void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	rdp_keys_of(ctx, &r, ev, &k);
 	f->brief = k.main.fp && k.main.fp == k.correlation.fp;
 	f->id_fp = f->brief ? 0 : k.correlation.fp;
+	f->id_name = syn_id_name(ctx, r.correlation);
 	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
 	f->leg_fp = k.by_token ? 0 : k.leg.fp;

@@ -1,6 +1,6 @@
 /* The RDP front: a Connection Request in, a host chosen, the request and then everything else passed on octet for octet.
  *
- * Here events are given to the steps of a flow (ask.c, session.c), and the front is declared. Must not know sockets, the engine or
+ * Here events are given to the steps of a flow (ask.c, session.c) or of a datagram (syn.c), and the front is declared. Must not know sockets, the engine or
  * the clock; net calls step, the control thread calls the probe and key_read. */
 #include "rdp.h"
 
@@ -9,6 +9,7 @@
 #include "option.h"
 #include "reasons.h"
 #include "signed.h"
+#include "syn.h"
 #include "x224.h"
 
 #define OPENING_MAX (16384u + X224_MAX) /* octets a client may send behind its request before the host has answered */
@@ -43,7 +44,10 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	};
 
 	acts->n = 0;
-	steps[ev->kind](ctx, ev, acts);
+	if (ctx->flow)
+		steps[ev->kind](ctx, ev, acts);
+	else
+		syn_step(ctx, ev, acts);
 }
 
 /* ---- probes ---- */
@@ -79,7 +83,8 @@ static const struct hf_default defaults[] = {{"affinity", "table"}, {"load-facto
 
 const struct hf_front hf_rdp_front = {
 	.name = "rdp",
-	.transports = HF_TRANSPORT_BIT(HF_TCP),
+	.transports = HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_UDP),
+	.datagram_flows = true,
 	.server_transport = HF_TCP,
 	.port = 3389,
 	.max_opening = OPENING_MAX,

@@ -20,9 +20,10 @@ struct rdp_conf {
 	uint64_t linger;     /* ms */
 	uint64_t dial_retry, dial_limit; /* ms */
 	uint64_t firm_after; /* octets */
+	uint64_t udp_idle;   /* ms */
 };
 
-#define RDP_OPTIONS 7u
+#define RDP_OPTIONS 8u
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);

@@ -28,7 +28,11 @@
 	X(KEY_CONTROL,      "key-control",      "control octets in a user name; it was no key") \
 	X(KEY_WEAK,         "key-weak",         "a user name cut by its domain or computer name; it was joined with the source address") \
 	X(NEG_FAILURE,      "neg-failure",      "the host refused the security protocols offered") \
-	X(NO_CONFIRM,       "no-confirm",       "the host answered with something else than a Connection Confirm")
+	X(NO_CONFIRM,       "no-confirm",       "the host answered with something else than a Connection Confirm") \
+	X(UDP_SHORT,        "udp-short",        "a datagram shorter than its header, or a SYN that is not filled up to 1132 octets") \
+	X(UDP_FLAGS,        "udp-flags",        "a SYN datagram that acknowledges, ends or carries something") \
+	X(UDP_MTU,          "udp-mtu",          "a SYN datagram whose MTU is not within 1132 to 1232") \
+	X(UDP_NO_FLOW,      "udp-no-flow",      "a datagram of a UDP transport that is not open here (any more)")
 
 enum rdp_reason {
 	RDP_R_BEFORE_FIRST = HF_REASON_FRONT - 1,

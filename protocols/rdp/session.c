@@ -4,15 +4,21 @@
 
 #include "keys.h"
 #include "reasons.h"
+#include "syn.h"
 #include "x224.h"
 
-static void relay(struct rdp_flow *f, uint32_t mark, struct hf_acts *acts)
+static void relay(const struct hf_ctx *ctx, const struct hf_event *ev, struct rdp_flow *f, struct hf_acts *acts)
 {
+	const struct rdp_conf *conf = ctx->conf;
 	struct hf_act *a = hf_act(acts, HF_ACT_RELAY);
 
 	a->relay.client_used = f->sent;
-	a->relay.mark = mark;
 	f->phase = RELAYED;
+	if (!f->confirmed)
+		return;
+	a->relay.mark = (uint32_t)conf->firm_after;
+	a->relay.names[0] = f->id_name;
+	a->relay.names[1] = syn_source_name(ctx, &ev->source);
 }
 
 /* The source as a second name of a user's bond, so that a later request without a cookie finds the host. An older bond of the source
@@ -53,7 +59,6 @@ static void open_id(struct rdp_flow *f, struct hf_acts *acts)
 /* Whatever the host says goes on as it came; only a Confirm makes a session of it. */
 void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
-	const struct rdp_conf *conf = ctx->conf;
 	struct rdp_flow *f = ctx->flow;
 	size_t need;
 	enum x224_reply r = x224_read_reply(ev->bytes, &need);
@@ -73,7 +78,7 @@ void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 	} else {
 		flow_count(acts, r == X224_REPLY_NEG_FAILURE ? RDP_R_NEG_FAILURE : RDP_R_NO_CONFIRM);
 	}
-	relay(f, f->confirmed ? (uint32_t)conf->firm_after : 0, acts);
+	relay(ctx, ev, f, acts);
 }
 
 /* The session has proved itself: its bonds are no longer the first to go when room is short. */

@@ -67,6 +67,8 @@ void list_services(struct gateway *g, struct json *j)
 		json_str(j, HF_F_POOL, s->pool->name);
 		listens(g, s->name, j);
 		json_uint(j, HF_F_FLOWS, n.open_flows);
+		if (s->front->datagram_flows)
+			json_uint(j, HF_F_DATAGRAM_FLOWS, n.open_paths);
 		json_uint(j, HF_F_PARCELS, n.parcels);
 		by_name(s->front, &n, j);
 		drops(s->front, &n, j);

@@ -92,6 +92,18 @@ static void of_messages(struct page *p, const struct hf_conf_service *s, const s
 static void of_connections(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n) { sample(p, LABELS({"service", s->name}), n->flows); }
 static void of_open(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n) { sample(p, LABELS({"service", s->name}), n->open_flows); }
 
+static void of_paths(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n)
+{
+	if (s->front->datagram_flows)
+		sample(p, LABELS({"service", s->name}), n->paths);
+}
+
+static void of_open_paths(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n)
+{
+	if (s->front->datagram_flows)
+		sample(p, LABELS({"service", s->name}), n->open_paths);
+}
+
 static void of_asked(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n)
 {
 	for (unsigned i = 0; i < s->front->n_names; i++)
@@ -117,6 +129,8 @@ static void of_reasons(struct page *p, const struct hf_conf_service *s, const st
 static void messages(struct page *p) { each_service(p, of_messages); }
 static void connections(struct page *p) { each_service(p, of_connections); }
 static void open_now(struct page *p) { each_service(p, of_open); }
+static void paths(struct page *p) { each_service(p, of_paths); }
+static void paths_now(struct page *p) { each_service(p, of_open_paths); }
 static void asked(struct page *p) { each_service(p, of_asked); }
 static void answered(struct page *p) { each_service(p, of_answered); }
 static void reasons(struct page *p) { each_service(p, of_reasons); }
@@ -239,6 +253,8 @@ static const struct family {
 	{"holdfast_messages_total", "counter", "Datagrams and framed messages that came.", messages},
 	{"holdfast_connections_total", "counter", "Connections that were accepted or dialled for messages.", connections},
 	{"holdfast_connections_open", "gauge", "Connections that are open.", open_now},
+	{"holdfast_datagram_flows_total", "counter", "Flows of datagrams that began beside a connection.", paths},
+	{"holdfast_datagram_flows_open", "gauge", "Flows of datagrams that are open.", paths_now},
 	{"holdfast_requests_total", "counter", "Requests that came, by method; what is no known one is other.", asked},
 	{"holdfast_answers_total", "counter", "Answers that came, by the method of their request and the class of their code.", answered},
 	{"holdfast_reasons_total", "counter", "Ends of messages and connections, and facts, by reason.", reasons},
@@ -247,7 +263,7 @@ static const struct family {
 	{"holdfast_pool_max_entries", "gauge", "Sessions that can be remembered.", max_entries},
 	{"holdfast_server_state", "gauge", "1 for the state that the server is in.", state},
 	{"holdfast_server_sessions", "gauge", "Sessions that count.", sessions_now},
-	{"holdfast_server_connections", "gauge", "Connections to the server.", flows},
+	{"holdfast_server_connections", "gauge", "Connections to the server, and flows of datagrams.", flows},
 	{"holdfast_server_weight", "gauge", "Weight in force.", weight},
 	{"holdfast_server_slots", "gauge", "Slots that it owns.", slots},
 	{"holdfast_server_cap", "gauge", "Sessions that it may hold before new ones go elsewhere; none where there is no bound.", cap},

@@ -228,7 +228,7 @@ static const struct hf_option gateway[] = {
 	{"udp-gather", HF_OPT_TIME, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 1, .max = 20, .unit = "ms", .dflt = "2ms", .off_ok = true, AT(hf_conf_gateway, udp_gather),
 		.help = "Where four or more datagrams come in this time, a worker reads its socket once in it and not at each arrival: up to half of the processor time is saved, for so much delay at most. Slower sockets are never delayed."},
 	{"max-flows", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1000000, .unit = "flows", .dflt = "9000", AT(hf_conf_gateway, max_flows),
-		.help = "Open flows of all workers; each takes two descriptors (LimitNOFILE), and more while bulk moves."},
+		.help = "Open flows of all workers; each takes two descriptors (LimitNOFILE), and more while bulk moves. So many flows of datagrams may be open beside them, one descriptor each."},
 	{"max-holds", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1048576, .unit = "parcels", .dflt = "32768", AT(hf_conf_gateway, max_holds),
 		.help = "Parcels that a worker keeps until they are answered, and a few seconds of what was; above that they go unheld."},
 };
@@ -247,7 +247,7 @@ static const struct hf_option service[] = {
 	{"servers-from", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, servers_from), .read = read_nets,
 		.help = "Addresses that servers speak from, beside the members' own: requests from there may go outward."},
 	{"max-flows-source", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = 1000000, .unit = "connections", .dflt = "9000", .off_ok = true, AT(hf_conf_service, max_flows_source),
-		.help = "Open connections of one source address (IPv6: of a /64); off: no limit. An office, a carrier or a balancer in front is one source and may have all of max-flows; lower it where clients have addresses of their own."},
+		.help = "Open connections of one source address (IPv6: of a /64), and as many flows of datagrams; off: no limit. An office, a carrier or a balancer in front is one source and may have all of max-flows; lower it where clients have addresses of their own."},
 	{"max-openings-source", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = 1000000, .unit = "connections", .dflt = "200", .off_ok = true, AT(hf_conf_service, max_openings_source),
 		.help = "Of these, connections that have not yet said what they want: only slow or idle ones add up; off: no limit."},
 	{"answer-rate", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = 1000000, .unit = "a second", .dflt = "1000", .off_ok = true, AT(hf_conf_service, answer_rate),

@@ -19,6 +19,7 @@ set(hf_fuzz_targets
   "rdp_token hf_rdp hf_base"
   "rdp_signed hf_rdp hf_base"
   "rdp_step  hf_rdp hf_base"
+  "rdp_syn   hf_rdp hf_base"
   "proxy     hf_net hf_base"
   "agent     hf_net hf_base"
   "hep       hf_net hf_config hf_fronts_all hf_config hf_base"

@@ -86,8 +86,11 @@ static void show_service(const struct hf_json *s)
 	struct hf_bytes key;
 	size_t at = 0;
 
-	printf("service %s: %s to pool %s, %s open connections, %s messages\n", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL),
-	       show_text(s, HF_F_FLOWS), show_text(s, HF_F_PARCELS));
+	printf("service %s: %s to pool %s, %s open connections, ", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL),
+	       show_text(s, HF_F_FLOWS));
+	if (show_get(s, HF_F_DATAGRAM_FLOWS, &v))
+		printf("%s flows of datagrams, ", show_text(s, HF_F_DATAGRAM_FLOWS));
+	printf("%s messages\n", show_text(s, HF_F_PARCELS));
 	if (show_get(s, HF_F_LISTEN, &list))
 		while (hf_json_next(&list, &at, NULL, &v))
 			printf("  listen %.*s\n", (int)v.raw.n, (const char *)v.raw.p);
