@@ -213,7 +213,7 @@ static void muddle_of(enum hf_method method, unsigned rounds)
 			else if (what < 4)
 				hf_engine_mark(f->e, id, (enum hf_mark)what, farm_random(&seed) & 1, T0);
 			else if (hf_engine_tick(f->e, T0))
-				assert_in_range(f->e->work, 1, 16384 + 30 + 32);
+				assert_in_range(f->e->work, 1, 12288 + 30 + 32);
 		}
 		farm_settle(f, T0);
 		assert_false(farm_counts(f).changing);
@@ -253,7 +253,7 @@ static void work_of_a_change(void **state)
 		assert_int_equal(farm_apply(f, T0), HF_OK);
 		for (total = 0; more; total += f->e->work) {
 			more = hf_engine_tick(f->e, T0);
-			assert_true(f->e->work <= 16384 + 11 + 32 + 30);
+			assert_true(f->e->work <= 12288 + 11 + 32 + 30);
 		}
 		moved = n ? moved : farm_server(f, f->id[10]).slots;
 		sessions = moved * 60000 / SLOTS;

@@ -354,8 +354,8 @@ static void ticks_are_bounded(void **state)
 
 		down(f, 3, true);
 		for (; hf_engine_tick(f->e, T0); ticks++)
-			assert_in_range(f->e->work, 1, 16384 + 32);
-		assert_in_range(ticks, SLOTS * 2 / 16384 + SLOTS / 16384, 160); /* a fill, and a look at each slot; half of them move at most */
+			assert_in_range(f->e->work, 1, 12288 + 32);
+		assert_in_range(ticks, SLOTS * 2 / 12288 + SLOTS / 12288, 210); /* a fill, and a look at each slot; half of them move at most */
 		farm_free(f);
 	}
 }
