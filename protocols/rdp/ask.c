@@ -27,6 +27,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->again = again;
 	q->renews = true; /* a connection makes its bond anew, unless its session lives: the engine knows */
 	q->key = k->main;
+	q->place_else = k->perhaps;
 	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
 	f->phase = ASKED;
 	if (k->by_token && !again) {
@@ -85,6 +86,7 @@ void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	f->id_name = syn_id_name(ctx, r.correlation);
 	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
+	f->short_fp = k.short_name.fp;
 	f->leg_fp = k.by_token ? 0 : k.leg.fp;
 	ctx->seen.remark = remark(&r);
 	flow_count(acts, k.facts[0]);

@@ -1,6 +1,6 @@
 /* From the lines of a request to keys; see keys.h. Knows nothing of flows and answers.
  *
- * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `source` an address or its network; `token` a token, a
+ * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `short` what may be the whole of it; `source` an address or its network; `token` a token, a
  * blank, the source address (a token is only worth something where it was issued to); `leg` an address; `correlation` 32 hex digits;
  * `source-port` address and port; `destination` an address of ours. */
 #include "keys.h"
@@ -82,6 +82,25 @@ static struct hf_key name_key(const struct hf_ctx *ctx, struct hf_bytes name)
 	return key_of(ctx, "user", name, conf->user_match == RDP_MATCH_NINE ? USER_NINE : SIZE_MAX);
 }
 
+/* A name that a domain and a backslash make nine octets long is weak, though nothing of it is missing. So a weak one without a bond goes where the
+ * bond of the name in it is, and such a name without one where a weak one of it went. Each stays a bond of its own: a weak one may be the beginning
+ * of a longer name, and its like from other sources are not brought together by it. */
+static void by_short_name(const struct hf_ctx *ctx, const struct user *u, struct rdp_keys *k)
+{
+	uint8_t buf[USER_MAX];
+	struct hf_bytes name = u->kind == USER_WEAK ? user_perhaps(u->name, buf) : u->name;
+
+	if (!user_fits_weak(name))
+		return;
+	k->short_name = key_of(ctx, "short", name, SIZE_MAX);
+	if (u->kind == USER_WEAK) {
+		k->perhaps = name_key(ctx, name).fp;
+	} else {
+		k->perhaps = k->short_name.fp;
+		k->short_name.fp = 0;
+	}
+}
+
 static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k)
 {
 	const struct rdp_conf *conf = ctx->conf;
@@ -93,6 +112,8 @@ static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, cons
 	else if (u.kind == USER_WEAK)
 		k->main = key_with_source(ctx, "weak", u.name, source);
 	k->by_user = k->main.fp != 0;
+	if (k->by_user)
+		by_short_name(ctx, &u, k);
 	if (u.kind == USER_CONTROL || u.kind == USER_WEAK)
 		k->facts[0] = u.kind == USER_WEAK ? RDP_R_KEY_WEAK : RDP_R_KEY_CONTROL;
 }

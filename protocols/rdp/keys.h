@@ -11,6 +11,8 @@
 struct rdp_keys {
 	struct hf_key main;    /* what decides after the token: the user, the source or the like */
 	bool by_user;          /* main is a user */
+	uint64_t perhaps;      /* of the same person, written otherwise: followed where main has no bond; 0: none */
+	struct hf_key short_name; /* main is weak: leads who comes by the name alone to the same host; fp 0: none */
 	struct hf_key source;  /* whatever main is; fp 0 when the chain does not use it */
 	struct hf_key correlation; /* the connection's id; as source */
 	bool by_id;            /* the id comes before main: where it is known, it decides */

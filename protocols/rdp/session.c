@@ -42,6 +42,20 @@ static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_
 	a->learn.move = f->moved;
 }
 
+/* Who logs on by the name alone finds the host of a cut one that may be his. The first of them leads, until it has had its time. */
+static void open_short(struct rdp_flow *f, struct hf_acts *acts)
+{
+	struct hf_act *a;
+
+	if (!f->short_fp)
+		return;
+	a = flow_learn(acts, flow_key(f->short_fp), HF_LIFE_START, f);
+	a->learn.server = f->server;
+	a->learn.flags = HF_BOND | HF_TENTATIVE;
+	a->learn.why = HF_WHY_BOND;
+	a->learn.move = f->moved;
+}
+
 /* The connection's id leads to the same host as long as it lives, and a moment longer. */
 static void open_id(struct rdp_flow *f, struct hf_acts *acts)
 {
@@ -74,6 +88,7 @@ void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 	f->confirmed = r == X224_REPLY_CONFIRM;
 	if (f->confirmed) {
 		open_alias(ctx, ev, acts);
+		open_short(f, acts);
 		open_id(f, acts);
 	} else {
 		flow_count(acts, r == X224_REPLY_NEG_FAILURE ? RDP_R_NEG_FAILURE : RDP_R_NO_CONFIRM);

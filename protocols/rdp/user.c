@@ -82,3 +82,16 @@ void user_read(struct hf_bytes cookie, struct hf_bytes own_domains, struct user 
 		u->kind = u->name.n ? USER_NAME : USER_NONE;
 	}
 }
+
+/* One or two octets are the beginning of too many names. */
+#define PERHAPS_MIN 3u
+
+struct hf_bytes user_perhaps(struct hf_bytes cookie, uint8_t buf[USER_MAX])
+{
+	size_t slash = hf_bytes_find(cookie, '\\');
+	struct hf_bytes name = slash < cookie.n ? user_canonical(cookie, buf) : HF_NONE;
+
+	return name.n >= PERHAPS_MIN ? name : HF_NONE;
+}
+
+bool user_fits_weak(struct hf_bytes name) { return name.n >= PERHAPS_MIN && name.n + sizeof "d\\" - 1 <= USER_NINE; }

@@ -26,4 +26,10 @@ void user_read(struct hf_bytes cookie, struct hf_bytes own_domains, struct user 
 /* The name alone: domain and UPN suffix off, case folded; for names that are known to be whole. Empty when nothing is left. */
 struct hf_bytes user_canonical(struct hf_bytes text, uint8_t buf[USER_MAX]) HF_MUST_USE;
 
+/* Nine octets that a domain and a backslash have eaten in part may be a short name as a whole: that name, folded into buf; empty when too little is
+ * left to tell a person by. Of a weak cookie. */
+struct hf_bytes user_perhaps(struct hf_bytes cookie, uint8_t buf[USER_MAX]) HF_MUST_USE;
+/* The other way round: may this name, after a domain and a backslash, be nine octets? */
+bool user_fits_weak(struct hf_bytes name) HF_MUST_USE;
+
 #endif

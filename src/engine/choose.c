@@ -189,7 +189,7 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 		a->server = to.server;
 		a->why = to.why;
 	}
-	if (!a->server && q->place && q->place != q->key.fp)
+	if (!a->server && (q->place ? q->place != q->key.fp : q->place_else != 0))
 		bond = evidence_bond(e, q, now_ms);
 	if (q->key.fp && e->conf.mode != HF_MODE_NONE) {
 		s = shard_of(e, q->key.fp);

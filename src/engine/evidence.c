@@ -36,7 +36,7 @@ static uint16_t entry_server(struct hf_engine *e, const struct hf_question *q, e
 
 uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms)
 {
-	uint16_t id = entry_server(e, q, HF_STEP_BOND, q->place, now_ms);
+	uint16_t id = q->place ? entry_server(e, q, HF_STEP_BOND, q->place, now_ms) : 0;
 
 	return id || !q->place_else ? id : entry_server(e, q, HF_STEP_BOND, q->place_else, now_ms);
 }

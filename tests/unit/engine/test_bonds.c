@@ -38,6 +38,24 @@ static void placed_by_bonds(void **state)
 	farm_free(f);
 }
 
+/* Without a placing key the second one's bond comes before the key's own slot; fails when a place of 0 ends the look-up, or is looked up itself. */
+static void placed_by_the_second(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 10, 0, 100, T0);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .place_else = farm_fp(3)};
+	uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, q.key.fp)), b = other(f, owner);
+
+	(void)state;
+	assert_int_equal(asked(f, &q).server, owner);
+	assert_int_equal(farm_learn(f, q.place_else, b, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
+	assert_int_equal(asked(f, &q).server, b);
+	assert_int_equal(asked(f, &q).why, HF_WHY_BOND);
+	assert_int_equal(farm_learn(f, q.key.fp, owner, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
+	assert_int_equal(asked(f, &q).server, owner);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* What is renewed leaves a server that drains or is down, by entry and by bond, and stays where nobody else is; all else stays.
  * Without gives_way it is answered by the server that drains. */
 static void renewals_leave(void **state)
@@ -157,7 +175,7 @@ static void unplaced_keys(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(moved_by_a_drain),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(moved_by_a_drain),
 					   cmocka_unit_test(unplaced_keys)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,37 @@ static void r20_weak_names(void **state)
 	free(k);
 }
 
+/* Nine octets may be all of a name: without a bond of its own a weak one is placed by the bond of the name in it, and that name by what a weak one has
+ * left. Neither is the other, and too little of a name leads nowhere. Fails without by_short_name or open_short. */
+static void test_short_names(void **state)
+{
+	struct kit *k = kit_new();
+	uint64_t weak = fp(k, "weak", "corp\\anna 192.0.2.51"), name = fp(k, "user", "anna"), left = fp(k, "short", "anna");
+	const struct hf_ask *q = ask_for(k, "192.0.2.51:1", USER("CORP\\Anna"));
+	const struct hf_act *a;
+
+	(void)state;
+	assert_true(q->key.fp == weak && q->place == 0 && q->place_else == name && q->refs[0].fp == 0);
+	kit_choice(k, H1, HF_WHY_HOME);
+	assert_null(learnt(k, left)); /* only a host that has confirmed is worth following */
+	kit_server(k, CONFIRM, false);
+	a = learnt(k, left);
+	assert_true(a && a->learn.life == HF_LIFE_START && a->learn.life_s == 86400 && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
+	assert_null(learnt(k, name));
+	forget(k);
+	q = ask_for(k, "192.0.2.52:1", USER("anna"));
+	assert_true(q->key.fp == name && q->place_else == left);
+	kit_choice(k, H1, HF_WHY_BOND);
+	kit_server(k, CONFIRM, false);
+	assert_null(learnt(k, left));
+	forget(k);
+	assert_true(ask_for(k, "192.0.2.52:1", USER("annelies"))->place_else == 0);
+	forget(k);
+	assert_true(ask_for(k, "192.0.2.52:1", USER("CONTOSO\\a"))->place_else == 0);
+	forget(k);
+	free(k);
+}
+
 /* r21, r22: names are compared on nine octets; the longer spelling is what is shown. user-match = full tells them apart. */
 static void r22_nine_octets(void **state)
 {
@@ -796,7 +827,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(r01_no_cookie), cmocka_unit_test(r13_cut), cmocka_unit_test(r14_surplus),
 		cmocka_unit_test(test_ends_of_openings), cmocka_unit_test(test_end_without_entry), cmocka_unit_test(r17_source_after_user),
-		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(r22_nine_octets),
+		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(test_short_names), cmocka_unit_test(r22_nine_octets),
 		cmocka_unit_test(r25_long_names), cmocka_unit_test(test_unusable_names), cmocka_unit_test(test_chain),
 		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),

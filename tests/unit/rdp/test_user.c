@@ -66,6 +66,31 @@ static void r20_weak(void **state)
 	assert_string_equal(name_of("LAB\\bob", "lab", USER_NAME), "bob");
 }
 
+static const char *perhaps(const char *cookie)
+{
+	static char text[USER_MAX + 1];
+	uint8_t buf[USER_MAX];
+	struct hf_bytes b = user_perhaps(hf_bytes_str(cookie), buf);
+
+	memcpy(text, b.p ? b.p : (const uint8_t *)"", b.n);
+	text[b.n] = 0;
+	return text;
+}
+
+/* What may be whole in nine octets, and which names fit; fails with another least length, or when a domain may be empty. */
+static void test_short_names(void **state)
+{
+	(void)state;
+	assert_string_equal(perhaps("CORP\\Anna"), "anna");
+	assert_string_equal(perhaps("D\\anneliz"), "anneliz");
+	assert_string_equal(perhaps("FIRMA\\max"), "max");
+	assert_string_equal(perhaps("CONTOS\\al"), "");
+	assert_string_equal(perhaps("CONTOSO\\a"), "");
+	assert_string_equal(perhaps("DESKTOP-J"), "");
+	assert_true(user_fits_weak(HF_LIT("max")) && user_fits_weak(HF_LIT("anneliz")));
+	assert_false(user_fits_weak(HF_LIT("al")) || user_fits_weak(HF_LIT("annelies")) || user_fits_weak(HF_NONE));
+}
+
 struct token_row { const char *line; enum token_kind kind; const char *addr; };
 
 /* V5 to V8, I6, I7 and what surrounds them; r34. Fails when a number wraps, a blank is skipped or the last dot is not asked for. */
@@ -153,7 +178,7 @@ static void test_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(r21_spellings), cmocka_unit_test(test_two_marks), cmocka_unit_test(test_unusable), cmocka_unit_test(r20_weak), cmocka_unit_test(test_tokens),
+		cmocka_unit_test(r21_spellings), cmocka_unit_test(test_two_marks), cmocka_unit_test(test_unusable), cmocka_unit_test(r20_weak), cmocka_unit_test(test_short_names), cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_options), cmocka_unit_test(test_rows),
 	};
 
