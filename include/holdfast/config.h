@@ -75,6 +75,8 @@ struct hf_conf_pool {
 	struct hf_conf_tls_pair tls_certificate; /* what we show them; empty: nothing */
 	bool tls_verify;
 	uint64_t tls_min_version;     /* 1.2, 1.3 */
+	uint64_t max_connecting;      /* connections of one client each that are being opened to a server at once; 0 = no limit */
+	uint64_t connecting_queue;    /* ... and that wait for it */
 	uint64_t connections;         /* to a server, a worker: of fronts whose connections carry messages */
 	const struct hf_conf_server *servers;
 	unsigned n_servers;

@@ -13,7 +13,7 @@
 	X(WEIGHT, "weight") X(FILE_WEIGHT, "file_weight") X(SESSIONS, "sessions") X(CAP, "cap") X(SLOTS, "slots") X(SINCE_S, "since_s") \
 	X(LAST_FAILURE, "last_failure") X(LAST_FAILURE_S, "last_failure_s") X(REMOVED, "removed") \
 	X(AGENT, "agent") X(SAID, "said") X(SAID_S, "said_s") X(PERCENT, "percent") X(MAX_SESSIONS, "max_sessions") \
-	X(MARKS, "marks") X(DEADLINE_S, "deadline_s") X(WARNING, "warning") \
+	X(MARKS, "marks") X(DEADLINE_S, "deadline_s") X(CONNECTING, "connecting") X(QUEUED, "queued") X(WARNING, "warning") \
 	X(KEY, "key") X(FINGERPRINT, "fingerprint") X(SLOT, "slot") X(OWNER, "owner") X(SERVER, "server") X(WHY, "why") \
 	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up") X(TOKEN, "token") X(USER, "user") \
 	X(STORIES, "stories") X(SERVICE, "service") X(FROM, "from") X(STEPS, "steps") X(STEP, "step") X(VERDICT, "verdict") X(TEXT, "text") \

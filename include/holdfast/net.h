@@ -69,6 +69,7 @@ struct hf_member_view {
 	enum hf_transport transport;
 	char last_failure[64], agent[HF_AGENT_SHOWN];
 	uint64_t last_failure_ms, agent_ms;
+	unsigned connecting, queued; /* connections that are being opened to it; that wait for it (max-connecting) */
 	uint16_t agent_port;
 	bool removed;
 };

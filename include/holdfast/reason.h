@@ -15,6 +15,7 @@
 	X(SERVER_ERROR, "server-error",    "the server's connection failed") \
 	X(DIAL_FAILED,  "dial-failed",     "no server took the connection") \
 	X(DIAL_TIMEOUT, "dial-timeout",    "a server did not take the connection in time") \
+	X(SERVER_QUEUE, "server-queue",    "as many connections were being opened to its server as may be, and it could not wait longer") \
 	X(HANDSHAKE_TIMEOUT, "handshake-timeout", "the opening was not complete in time") \
 	X(LETTER_BOX_FULL, "letter-box-full", "the letter box of a worker was full") \
 	X(NO_SERVER,    "no-server",       "no eligible server") \

@@ -184,8 +184,7 @@ void list_marks(const struct hf_server_view *v, struct json *j)
 	json_close(j, ']');
 }
 
-/* Seconds from or to a moment; null when there is none. */
-static void seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to, struct json *j)
+void list_seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to, struct json *j)
 {
 	if (ms)
 		json_uint(j, field, to > from ? (to - from + 999) / 1000 : 0);
@@ -221,7 +220,7 @@ static void agent(const struct hf_member_view *m, const struct hf_server_view *v
 	json_open(j, HF_F_AGENT, '{');
 	json_uint(j, HF_F_PORT, m->agent_port);
 	json_str(j, HF_F_SAID, m->agent);
-	seconds(HF_F_SAID_S, m->agent_ms, m->agent_ms, now, j);
+	list_seconds(HF_F_SAID_S, m->agent_ms, m->agent_ms, now, j);
 	if (v->percent)
 		json_uint(j, HF_F_PERCENT, v->percent);
 	else
@@ -248,6 +247,8 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	json_uint(j, HF_F_FILE_WEIGHT, v->file_weight);
 	json_uint(j, HF_F_SESSIONS, v->sessions);
 	json_uint(j, HF_F_FLOWS, v->held);
+	json_uint(j, HF_F_CONNECTING, m.connecting);
+	json_uint(j, HF_F_QUEUED, m.queued);
 	if (v->cap == UINT32_MAX)
 		json_null(j, HF_F_CAP);
 	else
@@ -255,13 +256,13 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	json_uint(j, HF_F_SLOTS, v->slots);
 	json_uint(j, HF_F_SINCE_S, (now - v->since_ms) / 1000);
 	json_str(j, HF_F_LAST_FAILURE, m.last_failure);
-	seconds(HF_F_LAST_FAILURE_S, m.last_failure_ms, m.last_failure_ms, now, j);
+	list_seconds(HF_F_LAST_FAILURE_S, m.last_failure_ms, m.last_failure_ms, now, j);
 	agent(&m, v, now, j);
 	if (v->max_sessions)
 		json_uint(j, HF_F_MAX_SESSIONS, v->max_sessions);
 	else
 		json_null(j, HF_F_MAX_SESSIONS);
-	seconds(HF_F_DEADLINE_S, v->ends_ms, now, v->ends_ms, j);
+	list_seconds(HF_F_DEADLINE_S, v->ends_ms, now, v->ends_ms, j);
 	json_bool(j, HF_F_REMOVED, v->removed);
 	tallies(g, pool, v->id, j);
 	json_close(j, '}');

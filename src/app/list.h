@@ -13,6 +13,8 @@ void list_pools(struct gateway *g, struct json *j);
 void list_servers(struct gateway *g, struct json *j);
 /* "marks":[...]: all that keeps new sessions, or all, from a server. */
 void list_marks(const struct hf_server_view *v, struct json *j);
+/* Seconds from or to a moment; null when there is none (ms 0). */
+void list_seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to, struct json *j);
 /* A whole answer. HF_ENOENT, HF_EEXIST, HF_EINVAL: nothing was written but `why`. */
 enum hf_err list_where(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
 

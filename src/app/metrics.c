@@ -194,6 +194,16 @@ static void of_cap(struct page *p, const char *pool, const struct hf_server_view
 		sample(p, SERVER, v->cap);
 }
 
+static void of_opening(struct page *p, const char *pool, const struct hf_server_view *v)
+{
+	struct hf_member_view m;
+
+	if (hf_net_member(p->g->net, pool, v->id, &m)) {
+		sample(p, LABELS({"pool", pool}, {"server", v->name}, {"state", "connecting"}), m.connecting);
+		sample(p, LABELS({"pool", pool}, {"server", v->name}, {"state", "queued"}), m.queued);
+	}
+}
+
 static void of_agent(struct page *p, const char *pool, const struct hf_server_view *v)
 {
 	if (v->percent)
@@ -234,6 +244,7 @@ static void flows(struct page *p) { each_server(p, of_flows); }
 static void weight(struct page *p) { each_server(p, of_weight); }
 static void slots(struct page *p) { each_server(p, of_slots); }
 static void cap(struct page *p) { each_server(p, of_cap); }
+static void openings(struct page *p) { each_server(p, of_opening); }
 static void agent(struct page *p) { each_server(p, of_agent); }
 static void agent_age(struct page *p) { each_server(p, of_agent_age); }
 static void placed(struct page *p) { each_server(p, of_placed); }
@@ -264,6 +275,7 @@ static const struct family {
 	{"holdfast_server_state", "gauge", "1 for the state that the server is in.", state},
 	{"holdfast_server_sessions", "gauge", "Sessions that count.", sessions_now},
 	{"holdfast_server_connections", "gauge", "Connections to the server, and flows of datagrams.", flows},
+	{"holdfast_server_openings", "gauge", "Connections that are being opened to the server, and that wait for it (max-connecting).", openings},
 	{"holdfast_server_weight", "gauge", "Weight in force.", weight},
 	{"holdfast_server_slots", "gauge", "Slots that it owns.", slots},
 	{"holdfast_server_cap", "gauge", "Sessions that it may hold before new ones go elsewhere; none where there is no bound.", cap},

@@ -85,6 +85,18 @@ static bool each(void *arg, const struct hf_record *r)
 	return !atomic_load_explicit(&s->l->errand.stop, memory_order_relaxed);
 }
 
+/* Of the server that is asked for: who is left there has so long. */
+static void countdown(const struct showing *s)
+{
+	struct hf_server_view v;
+
+	if (!s->l->filtered || !hf_engine_server(s->p->engine, s->p->server, &v))
+		return;
+	json_str(s->j, HF_F_SERVER, v.name);
+	json_str(s->j, HF_F_STATE, hf_state_name(v.state));
+	list_seconds(HF_F_DEADLINE_S, v.ends_ms, s->now_ms, v.ends_ms, s->j);
+}
+
 static enum hf_err run(struct errand *x, struct json *j, struct hf_writer *why)
 {
 	struct listing *l = (struct listing *)x;
@@ -103,6 +115,7 @@ static enum hf_err run(struct errand *x, struct json *j, struct hf_writer *why)
 		json_close(j, ']');
 		json_uint(j, HF_F_MATCHING, s.matching);
 		json_uint(j, HF_F_CONNECTED, s.connected);
+		countdown(&s);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -58,6 +58,18 @@ static void check_probe(struct load *l, unsigned i, struct finding_to *to)
 		finding_warn(to, given(l, i, "probe-program"), "probe-program: it is run with probe = program only");
 }
 
+/* What is said of connections that are one client's each. */
+static void check_connections(struct load *l, unsigned i, struct finding_to *to)
+{
+	static const char *const options[] = {"max-connecting", "connecting-queue"};
+	const struct hf_front *front = l->pools[i].front;
+
+	for (unsigned k = 0; front && front->framed && k < sizeof options / sizeof options[0]; k++)
+		if (given(l, i, options[k]))
+			finding_warn(to, given(l, i, options[k]), "%s: does nothing, as protocol %s shares its connections to a server among all clients; connections says how many there are",
+				options[k], front->name);
+}
+
 void confcheck_pools(struct load *l, struct finding_to *to)
 {
 	for (unsigned i = 0; i < l->conf.n_pools; i++) {
@@ -67,6 +79,7 @@ void confcheck_pools(struct load *l, struct finding_to *to)
 		if (p->affinity == AFFINITY_NONE && p->front && p->front->datagrams)
 			finding_error(to, given(l, i, "affinity"), "affinity = none: protocol %s sends a session in many parcels, which would part; auto | table | hash", p->front->name);
 		check_probe(l, i, to);
+		check_connections(l, i, to);
 		if (!is_used(l, p))
 			finding_warn(to, p->line, "[pool %s]: no service uses it", p->name);
 	}

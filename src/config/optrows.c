@@ -342,6 +342,11 @@ static const struct hf_option pool[] = {
 		.help = "A line that agents are sent first; without it nothing is."},
 	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
 		.help = "A server that does not take a connection in this time has failed."},
+	{"max-connecting", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 65535, .unit = "connections", .dflt = "100", .off_ok = true, AT(hf_conf_pool, max_connecting),
+		.help = "Connections that are being opened to one server at once, from the dial until its first answer, where each is one client's: when a host comes back its users "
+			"return in the order in which they came, not all in one instant."},
+	{"connecting-queue", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 0, .max = 1000000, .unit = "connections", .dflt = "1000", AT(hf_conf_pool, connecting_queue),
+		.help = "Connections that may wait for that at a server, each for dial-timeout at most; what is beyond fails as a dial does."},
 	{"tls-verify", HF_OPT_BOOL, HF_IN_POOL, HF_RELOAD_LIVE, .dflt = "yes", AT(hf_conf_pool, tls_verify),
 		.help = "Whether a tls server must prove by its certificate that it is who it should be."},
 	{"tls-ca", HF_OPT_TEXT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = PATH_OCTETS, .unit = "path", AT(hf_conf_pool, tls_ca),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "flow.h"
+#include "gate.h"
 #include "holdfast/clock.h"
 #include "path.h"
 #include "sock.h"
@@ -136,6 +136,11 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 		conn_close_later(f, up && !m ? HF_R_NOT_A_MEMBER : HF_R_BAD_STEP);
 		return;
 	}
+	if (up && f->phase == PHASE_QUEUED) {
+		if (!buf_add(&to->out, w->scratch, n, OUT_MAX))
+			conn_close_later(f, HF_R_BAD_STEP);
+		return;
+	}
 	if (up && to->fd < 0) {
 		if (!f->failed)
 			notice_placed(p, m);
@@ -176,6 +181,7 @@ void conn_relay(struct parcel *p, const struct hf_act *act)
 		conn_close_later(f, HF_R_BAD_STEP);
 		return;
 	}
+	gate_leave(f);
 	buf_took(&c->in, client_used);
 	buf_took(&s->in, server_used);
 	f->mark = act->relay.mark;
@@ -198,6 +204,16 @@ bool conn_deliver(struct worker *w, const struct hf_flow_name *name, struct hf_b
 	if (!f->busy)
 		conn_watch(f);
 	return true;
+}
+
+void conn_turn(struct worker *w, const struct hf_flow_name *name)
+{
+	struct flow *f = name->boot == w->net->site.boot ? flow_find(w, name->slot, name->generation) : NULL;
+
+	if (f && f->phase == PHASE_QUEUED)
+		dial_turn(f);
+	else if (f && f->phase == PHASE_WAITING && f->gate)
+		conn_expired(f);
 }
 
 struct hf_flow_name conn_name(const struct flow *f)
@@ -250,6 +266,10 @@ static void opening(struct flow *f, enum hf_side side)
 	}
 	if (f->proxied && side == HF_CLIENT && !introduced(f))
 		return;
+	if (f->phase == PHASE_QUEUED && s->eof) {
+		conn_close(f, HF_R_CLIENT_CLOSED);
+		return;
+	}
 	ev.bytes = buf_view(&s->in);
 	ev.eof = s->eof;
 	/* the client's surplus waits for RELAY; that it gives up concerns a front that holds it */
@@ -335,6 +355,8 @@ void conn_expired(void *arg)
 		f->phase = PHASE_OPENING;
 		conn_deadline(f, s ? s->conf->handshake_timeout : 1);
 		conn_step(f, &ev);
+	} else if (f->phase == PHASE_QUEUED) {
+		dial_waited(f);
 	} else if (f->phase == PHASE_DIALING) {
 		dial_failed(f, HF_R_DIAL_TIMEOUT);
 	} else if (f->phase == PHASE_LINKING) {
@@ -360,6 +382,8 @@ static void close_side(struct flow *f, enum hf_side i)
 {
 	struct side *s = &f->side[i];
 
+	if (i == HF_SERVER)
+		gate_leave(f);
 	pipe_return(f->w, s->pipe);
 	s->pipe = NULL;
 	wire_shut(s->wire);

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "flow.h"
+#include "gate.h"
 #include "sock.h"
+
+#define LOOK_MS 1000u /* a letter that was lost, or a server that went, costs who waits at its gate so long */
 
 static void note_tried(struct flow *f, uint16_t id)
 {
@@ -20,32 +22,29 @@ static void connected(struct flow *f)
 	const struct snap_service *sv = snap_service(f->w->snap, f->service);
 
 	atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
+	gate_through(f);
 	f->phase = PHASE_ANSWER;
 	conn_deadline(f, sv ? sv->conf->handshake_timeout : 1);
 }
 
-/* A server on this machine takes the opening at once, which spares two turns; elsewhere the send says EAGAIN until the connection stands. */
-void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
+/* Connects, with `first`, or what waits already, as the first octets. A server on this machine takes them at once, which spares two turns; elsewhere
+ * the send says EAGAIN until the connection stands. */
+static void begin(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
 {
 	struct side *s = &f->side[HF_SERVER];
-	const struct snap_service *sv = snap_service(f->w->snap, f->service);
-	bool done;
+	bool done, speaks = first.n || buf_len(&s->out);
 
-	HF_BUG_ON(!sv || !f->busy);
-	flow_at(f, sv->pool->rt, m);
 	f->phase = PHASE_DIALING;
-	accept_opened(f);
-	note_tried(f, m->id);
 	s->fd = sock_dial(&m->addr);
 	if (s->fd < 0) {
 		f->failed = sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
 		return;
 	}
-	if (first.n && side_put(s, first.p, first.n) != HF_OK) {
+	if ((first.n ? side_put(s, first.p, first.n) : side_drain(s)) != HF_OK) {
 		f->failed = HF_R_DIAL_FAILED;
 		return;
 	}
-	done = first.n && !buf_len(&s->out);
+	done = speaks && !buf_len(&s->out);
 	watch_init(&s->watch, f->w->poller, s->fd, conn_server_ready, f);
 	if (!watch_set(&s->watch, WATCH_EDGES | HF_READ | (done ? 0u : HF_WRITE)))
 		f->failed = HF_R_NO_MEMORY;
@@ -53,6 +52,86 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 		connected(f);
 	else
 		conn_deadline(f, timeout_ms);
+}
+
+static bool is_up(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_UP; }
+
+/* It looks around once a second. */
+static void wait_on(struct flow *f, uint64_t ms)
+{
+	uint64_t slice = ms < LOOK_MS ? ms : LOOK_MS;
+
+	f->queued_ms = (uint32_t)(ms - slice);
+	conn_deadline(f, slice ? slice : 1);
+}
+
+static void wait_turn(struct flow *f, uint64_t timeout_ms, struct hf_bytes first)
+{
+	if (first.n && !buf_add(&f->side[HF_SERVER].out, first.p, first.n, OUT_MAX)) {
+		f->failed = HF_R_NO_MEMORY;
+		return;
+	}
+	f->phase = PHASE_QUEUED;
+	f->queued_down = !is_up(f);
+	wait_on(f, timeout_ms);
+}
+
+void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
+{
+	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+
+	HF_BUG_ON(!sv || !f->busy);
+	flow_at(f, sv->pool->rt, m);
+	accept_opened(f);
+	note_tried(f, m->id);
+	switch (gate_enter(f)) {
+	case GATE_PASSED:
+		begin(f, m, timeout_ms, first);
+		break;
+	case GATE_QUEUED:
+		wait_turn(f, timeout_ms, first);
+		break;
+	default:
+		f->failed = HF_R_SERVER_QUEUE;
+	}
+}
+
+/* False: it waits as before. True: it does no more, and may have ended. */
+static bool turned(struct flow *f)
+{
+	const struct snap_service *sv = snap_service(f->w->snap, f->service);
+	const struct snap_member *m = sv ? worker_by_hash(f->w, sv->pool, f->server_hash) : NULL;
+	unsigned failed;
+
+	if (!m) {
+		dial_failed(f, HF_R_NOT_A_MEMBER);
+		return true;
+	}
+	if (!gate_turn(f))
+		return false;
+	begin(f, m, sv->pool->conf->dial_timeout, HF_NONE);
+	failed = f->failed;
+	f->failed = 0;
+	if (failed)
+		dial_failed(f, failed);
+	else
+		conn_watch(f);
+	return true;
+}
+
+void dial_turn(struct flow *f) { (void)turned(f); }
+
+/* Who is not bound to a server that goes down meanwhile has no reason to wait for it; the front knows. */
+void dial_waited(struct flow *f)
+{
+	bool goes = hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_OFF || (!f->queued_down && !is_up(f));
+
+	if (turned(f))
+		return;
+	if (goes || !f->queued_ms)
+		dial_failed(f, HF_R_SERVER_QUEUE);
+	else
+		wait_on(f, f->queued_ms);
 }
 
 void dial_done(struct flow *f)
@@ -74,9 +153,13 @@ void dial_failed(struct flow *f, unsigned reason)
 	struct hf_chosen who = {.server = f->server_hash};
 	struct hf_event ev = {.kind = HF_EV_FAIL, .reason = reason, .chosen = &who};
 
-	if (reason != HF_R_NO_MEMORY) /* our own want says nothing about the server */
+	if (reason != HF_R_NO_MEMORY && reason != HF_R_SERVER_QUEUE) /* neither our own want nor our patience says anything about the server */
 		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
 	worker_count(f->w, f->rt, reason);
+	if (f->phase == PHASE_QUEUED)
+		gate_leave(f);
+	else
+		gate_failed(f);
 	if (s->watch.of)
 		watch_close(&s->watch);
 	else if (s->fd >= 0)

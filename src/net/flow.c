@@ -1,5 +1,5 @@
 /* The table of flows of a worker: slots with generations, so that a name of a flow that is gone finds nothing; and its buffers. */
-#include "flow.h"
+#include "gate.h"
 
 #include <stdlib.h>
 
@@ -109,6 +109,10 @@ struct flow *flow_new(struct worker *w, bool framed)
 
 void flow_at(struct flow *f, struct pool_rt *pool, const struct snap_member *m)
 {
+	if (!m || f->pool != pool || f->server != m->id) {
+		gate_leave(f);
+		f->turn = 0;
+	}
 	if (f->held)
 		hf_engine_hold(f->pool->engine, f->server, -1);
 	f->pool = pool;

@@ -1,6 +1,7 @@
 /* A flow: one client connection and its server side. It stays on its worker from accept to conn_close, its only exit.
  *
  *   OPENING  the client's octets gather until the front asks        (deadline: handshake)
+ *   QUEUED   waits for its turn to be dialled (gate.c)              (deadline: dial)
  *   DIALING  a connect is under way                                 (deadline: dial)
  *   WAITING  held by the front
  *   ANSWER   the server has the opening; its answer gathers         (deadline: handshake again)
@@ -17,7 +18,7 @@
 #include "wire.h"
 #include "ws.h"
 
-enum phase { PHASE_FREE, PHASE_OPENING, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING, PHASE_LINKING, PHASE_MESSAGES };
+enum phase { PHASE_FREE, PHASE_OPENING, PHASE_QUEUED, PHASE_DIALING, PHASE_WAITING, PHASE_ANSWER, PHASE_RELAY, PHASE_CLOSING, PHASE_LINKING, PHASE_MESSAGES };
 
 #define TRIED_MAX 16           /* servers a flow may try; then it is refused */
 #define OUT_MAX (256u * 1024) /* octets waiting for one side before its other side is not read any more */
@@ -83,6 +84,8 @@ struct flow {
 	uint8_t phase;         /* enum phase */
 	uint8_t transport;     /* enum hf_transport */
 	uint8_t n_tried;       /* 0 in RELAY */
+	uint8_t gate;          /* gate.c: outside, waiting, inside, asleep */
+	bool queued_down;      /* QUEUED: its server was not up when it came */
 	bool counted, opened;  /* among its source's; its opening is complete */
 	bool proxied;          /* a PROXY header must come first */
 	bool held;             /* the engine keeps the server's id for it */
@@ -91,7 +94,11 @@ struct flow {
 	bool tuned;            /* RELAY: both sockets have what a long session needs */
 	uint32_t listener;     /* hash */
 	uint32_t server_hash;
-	uint32_t mark;         /* RELAY: WAKE when this many octets have passed each way; 0 = done */
+	union {
+		uint32_t mark;     /* RELAY: WAKE when this many octets have passed each way; 0 = done */
+		uint32_t turn;     /* before: its place at the gate of its server; 0: none yet */
+	};
+	uint32_t queued_ms;    /* QUEUED: so long it may still wait, beyond its deadline */
 	struct timer deadline; /* ended when RELAY begins */
 	struct tale *tale;     /* for the session log; NULL: nobody wants it */
 	struct anchor *anchor; /* flows of datagrams may be beside it (anchors.h); NULL: none */
@@ -201,6 +208,8 @@ void stuck_free(struct flow *f);
 /* The connection begins with `first`. f->failed says so when it failed at once. */
 void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first);
 void dial_done(struct flow *f);
+void dial_turn(struct flow *f); /* QUEUED: its turn may have come */
+void dial_waited(struct flow *f); /* ... and its deadline has */
 void dial_failed(struct flow *f, unsigned reason);
 
 /* pipes.c */

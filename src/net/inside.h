@@ -10,6 +10,7 @@
 #include "holdfast/clock.h"
 #include "holdfast/rate.h"
 #include "holdfast/store.h"
+#include "member.h"
 #include "poller.h"
 
 #define NET_WORKERS_MAX 64
@@ -34,17 +35,6 @@ struct service_rt {
 	struct said *said;     /* guard.c */
 };
 
-struct member_rt { /* control thread, but for what workers tell */
-	_Atomic uint32_t failures;  /* dials that failed in a row: told by workers, judged by the control thread */
-	_Atomic uint32_t unwell;    /* what a front has seen fail in a row: likewise */
-	_Atomic uint64_t busy_until_ms; /* it asked for no new sessions until then: likewise; 0 = it did not */
-	char last_failure[64];
-	uint64_t last_failure_ms;
-	char agent[HF_AGENT_SHOWN]; /* what its agent said last, as it may be shown ... */
-	uint64_t agent_ms;          /* ... and when; 0: nothing yet */
-	uint16_t agent_port;        /* 0: it has none */
-};
-
 struct tally { /* of a member; only the worker whose it is writes (notice.h) */
 	_Atomic uint32_t server;    /* its hash: an id may become another server's */
 	_Atomic uint64_t why[HF_WHY_COUNT], answers[HF_CLASSES];
@@ -58,6 +48,7 @@ struct pool_rt {
 	struct hf_region region;
 	struct keeping *keeping;    /* NULL: it has no copy on disk */
 	struct member_rt *members;  /* HF_SERVERS_MAX + 1, by id */
+	pthread_mutex_t gates;      /* of all their gates */
 	struct tally *tallies;      /* as many for each worker; what is never touched costs nothing */
 };
 
@@ -184,6 +175,7 @@ enum letter_kind {
 	LETTER_PASS,        /* a parcel as received, for a hold */
 	LETTER_NOTE,        /* HF_NOTE octets for a hold: its worker is not woken for it */
 	LETTER_FLOW_ENDED,  /* the flow: what is beside it ends, too */
+	LETTER_TURN,        /* a flow that waits at a gate is first, and there is room */
 };
 struct letter {
 	uint32_t size;      /* of what follows the head */
@@ -433,6 +425,7 @@ struct flows *flows_new(void) HF_MUST_USE;
 void flows_free(struct worker *w);
 void flows_end_off(struct worker *w); /* those at servers that are off */
 void conn_acceptable(void *listening, unsigned what);
+void conn_turn(struct worker *w, const struct hf_flow_name *name); /* a letter's */
 /* Acts on flows, called by deliver. */
 void conn_send(struct parcel *p, const struct hf_send *s);
 void conn_hold(struct parcel *p, uint32_t ms);

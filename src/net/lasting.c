@@ -5,6 +5,7 @@
 
 #include "holdfast/hash.h"
 #include "holdfast/log.h"
+#include "gate.h"
 #include "guard.h"
 #include "keeping.h"
 
@@ -62,6 +63,9 @@ static void pool_free(struct pool_rt *rt)
 		hf_engine_free(rt->engine);
 	keeping_free(rt->keeping);
 	hf_store_close(&rt->region);
+	for (unsigned i = 0; rt->members && i <= HF_SERVERS_MAX; i++)
+		gate_free(&rt->members[i].gate);
+	pthread_mutex_destroy(&rt->gates);
 	free(rt->members);
 	free(rt->tallies);
 	free(rt);
@@ -148,6 +152,7 @@ struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, con
 		net->pools = list;
 	if (rt) {
 		rt->region.fd = -1;
+		pthread_mutex_init(&rt->gates, NULL);
 		memcpy(rt->name, c->name, sizeof rt->name);
 	}
 	if (!list || !rt || !pool_make(net, rt, conf, c, &e, why)) {

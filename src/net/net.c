@@ -5,8 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "inside.h"
 #include "anchors.h"
+#include "gate.h"
 #include "guard.h"
 #include "probe.h"
 #include "peers.h"
@@ -230,6 +230,8 @@ bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, stru
 	memcpy(v->last_failure, p->rt->members[id].last_failure, sizeof v->last_failure);
 	v->last_failure_ms = p->rt->members[id].last_failure_ms;
 	memcpy(v->agent, p->rt->members[id].agent, sizeof v->agent);
+	v->connecting = gate_opening(&p->rt->members[id]);
+	v->queued = gate_waiting(&p->rt->members[id]);
 	v->agent_ms = p->rt->members[id].agent_ms;
 	v->agent_port = p->rt->members[id].agent_port;
 	return true;

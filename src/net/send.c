@@ -238,6 +238,10 @@ void deliver_letters(struct worker *w)
 	struct letter l;
 
 	while (letter_take(&w->box, &l, w->letter)) {
+		if (l.kind == LETTER_TURN) {
+			conn_turn(w, &l.flow);
+			continue;
+		}
 		const struct snap_service *s = snap_service(w->snap, l.service);
 		struct hf_bytes body = hf_bytes_of(w->letter, l.size);
 

@@ -238,7 +238,10 @@ static void show_sessions(const struct hf_json *a)
 	while (hf_json_next(&pools, &at, NULL, &p)) {
 		size_t k = 0, n = 0;
 
-		printf("pool %s: %s sessions, %s of them live\n", show_text(&p, HF_F_NAME), show_text(&p, HF_F_MATCHING), show_text(&p, HF_F_CONNECTED));
+		printf("pool %s: %s sessions, %s of them live", show_text(&p, HF_F_NAME), show_text(&p, HF_F_MATCHING), show_text(&p, HF_F_CONNECTED));
+		if (show_get(&p, HF_F_DEADLINE_S, &v) && v.kind == HF_JSON_NUMBER)
+			printf("; %s is off in %s", show_text(&p, HF_F_SERVER), duration(number(&p, HF_F_DEADLINE_S)));
+		printf("\n");
 		if (!show_get(&p, HF_F_SESSIONS, &list) || !hf_json_next(&list, &k, NULL, &v))
 			continue;
 		show_table(head, 8, &list, session_row);

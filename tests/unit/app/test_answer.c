@@ -81,7 +81,7 @@ static void servers_have_their_fields(void **state)
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "servers", &a));
 	v = item(&a, "servers", 1);
-	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows cap slots since_s last_failure last_failure_s agent max_sessions deadline_s removed placed answers ");
+	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows connecting queued cap slots since_s last_failure last_failure_s agent max_sessions deadline_s removed placed answers ");
 	gate_assert_raw(&v, "pool", "p");
 	gate_assert_raw(&v, "name", "s2");
 	gate_assert_raw(&v, "address", "127.0.0.1:7002");
@@ -476,6 +476,9 @@ static void sessions_are_listed_moved_and_forgotten(void **state)
 	gate_assert_raw(&pool, "connected", "1");
 	assert_true(gate_ask(&g, "sessions --server h1", &a));
 	pool = item(&a, "pools", 0);
+	assert_keys(&pool, "name sessions matching connected server state deadline_s ");
+	gate_assert_raw(&pool, "server", "h1");
+	gate_assert_raw(&pool, "deadline_s", "null");
 	gate_assert_raw(&pool, "matching", "1");
 	v = item(&pool, "sessions", 0);
 	assert_keys(&v, "key fingerprint server state tentative expires_s flows since_s seen_s why ");

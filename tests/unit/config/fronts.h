@@ -42,7 +42,7 @@ static enum hf_err tide_check(void *conf, const struct hf_says *says)
 }
 
 static const struct hf_front tide = {
-	.name = "tide", .transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS), .server_transport = HF_UDP, .port = 7000, .datagrams = true,
+	.name = "tide", .transports = HF_TRANSPORT_BIT(HF_UDP) | HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS), .server_transport = HF_UDP, .port = 7000, .datagrams = true, .framed = true,
 	.probe_name = "sound", .options = tide_options, .n_options = 5, .conf_size = sizeof(struct tide_conf), .defaults = tide_defaults, .n_defaults = 2, .check = tide_check,
 };
 

@@ -161,6 +161,9 @@ static void test_warnings(void **state)
 	accepts(GOOD_SERVICE GOOD_POOL "affinity = hash\nload-factor = 1.5\n");
 	assert_true(has(false, 8, "load-factor: with affinity = hash"));
 	assert_int_equal(conf->pools[0].load_factor, 1500);
+	accepts(GOOD_SERVICE GOOD_POOL "max-connecting = 5\nconnecting-queue = 5\n");
+	assert_true(has(false, 7, "max-connecting: does nothing, as protocol tide shares its connections to a server among all clients"));
+	assert_true(has(false, 8, "connecting-queue: does nothing, as protocol tide shares"));
 	accepts(GOOD_SERVICE GOOD_POOL "load-factor = off\nagent = 9\n");
 	assert_true(has(false, 8, "agent: percents that agents say lower a server's load-factor bound, and load-factor is off"));
 	accepts(GOOD_SERVICE GOOD_POOL "load-factor = 1.5\nagent = 9\nagent-interval = 3s\nagent-send = farm one\nserver = b 192.0.2.12 agent=10\nserver = c 192.0.2.13 agent=off\n");

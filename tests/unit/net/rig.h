@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "flow.h"
+#include "gate.h"
 #include "sock.h"
 
 #define RIG_MEMBER 0x1234u
@@ -141,6 +141,7 @@ static inline int rig_down(void **state)
 	close(rig.host);
 	close(rig.socks->fd[0]);
 	free(rig.socks);
+	gate_free(&rig.pool_rt.members[1].gate);
 	free(rig.pool_rt.members);
 	hf_engine_free(rig.pool_rt.engine);
 	free(rig.tables);

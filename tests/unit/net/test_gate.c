@@ -1,0 +1,233 @@
+/* The gate of a server (net/gate.c, dial.c): so many are being opened at once, the others wait in the order in which they came, and nobody is forgotten. */
+#include "gate.h"
+#include "rig.h"
+
+enum { MOST = 2 };
+
+static unsigned fails, last_fail;
+
+static void dial(struct hf_acts *acts, struct hf_bytes base)
+{
+	struct hf_act *a = hf_act(acts, HF_ACT_SEND);
+
+	a->send.to = HF_TO_SERVER;
+	a->send.server = RIG_MEMBER;
+	a->send.base = base;
+}
+
+/* The client's octet goes to the server; its answer of an octet begins the relay. Who fails tries again for ever, unless his octet is capital; 's' sleeps long. */
+static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	(void)ctx;
+	if (ev->kind == HF_EV_FAIL) {
+		fails++;
+		last_fail = ev->reason;
+		if (ev->bytes.p[0] < 'a')
+			hf_act(acts, HF_ACT_CLOSE)->end.reason = ev->reason;
+		else
+			hf_act(acts, HF_ACT_HOLD)->hold.ms = ev->bytes.p[0] == 's' ? 60000 : 10;
+	} else if (ev->kind == HF_EV_WAKE) {
+		dial(acts, hf_bytes_sub(ev->bytes, 0, 1));
+	} else if (ev->kind == HF_EV_BYTES && ev->side == HF_SERVER) {
+		hf_act(acts, HF_ACT_RELAY)->relay.client_used = 1;
+	} else if (ev->kind == HF_EV_BYTES) {
+		dial(acts, HF_NONE);
+	}
+}
+
+static int up(void **state)
+{
+	int e;
+
+	fails = last_fail = 0;
+	rig_step = step;
+	e = rig_up(state);
+	rig.pool_conf.max_connecting = MOST;
+	rig.pool_conf.connecting_queue = 100;
+	return e;
+}
+
+static struct member_rt *seat(void) { return &rig.pool_rt.members[1]; }
+
+static int comes(const char *octet, unsigned opening, unsigned waiting)
+{
+	int c = rig_client();
+
+	rig_say(c, octet);
+	RIG_UNTIL(gate_opening(seat()) == opening && gate_waiting(seat()) == waiting);
+	return c;
+}
+
+static int dialled(const char *octet)
+{
+	int s = rig_accept();
+
+	rig_hear(s, octet);
+	return s;
+}
+
+/* In the order in which they came, as those before are answered, or go. Fails without the letter of gate_leave, when gate_turn does not ask
+ * who is first, or when somebody passes while others wait. */
+static void in_order(void **state)
+{
+	int a = comes("a", 1, 0), b = comes("b", 2, 0), c = comes("c", 2, 1), d = comes("d", 2, 2), e = comes("e", 2, 3), host[5];
+
+	(void)state;
+	host[0] = dialled("a");
+	host[1] = dialled("b");
+	close(d);
+	RIG_UNTIL(gate_waiting(seat()) == 2);
+	assert_int_equal(rig_count(HF_R_CLIENT_CLOSED), 1);
+	rig_say(host[1], "!");
+	rig_hear(b, "!");
+	host[2] = dialled("c");
+	assert_true(gate_opening(seat()) == 2 && gate_waiting(seat()) == 1);
+	close(a); /* it had not been answered, and its flow knows only by the host's end */
+	close(host[0]);
+	host[3] = dialled("e");
+	rig_say(host[2], "!");
+	rig_hear(c, "!");
+	rig_say(host[3], "!");
+	rig_hear(e, "!");
+	RIG_UNTIL(gate_opening(seat()) == 0 && gate_waiting(seat()) == 0);
+	assert_int_equal(fails, 0);
+	rig_say(c, "later"); /* what waited is a relay as any other */
+	rig_hear(host[2], "later");
+	close(b);
+	close(c);
+	close(e);
+	for (int i = 1; i < 4; i++)
+		close(host[i]);
+}
+
+/* Nobody waits longer than a dial may take, or beyond the queue's end; the server is not blamed for it. Fails without queued_ms, without the bound in
+ * grow, or when dial_failed counts patience as a failure of the server. */
+static void bounds(void **state)
+{
+	int c[4], a = comes("a", 1, 0), b = comes("b", 2, 0);
+
+	(void)state;
+	rig.pool_conf.dial_timeout = 60;
+	rig.pool_conf.connecting_queue = 3;
+	for (unsigned i = 0; i < 3; i++)
+		c[i] = comes("W", 2, i + 1);
+	c[3] = rig_client();
+	rig_say(c[3], "W");
+	RIG_UNTIL(fails == 1);
+	assert_int_equal(rig_count(HF_R_SERVER_QUEUE), 2); /* of the dial, of the flow that it ended */
+	RIG_UNTIL(fails == 4 && gate_waiting(seat()) == 0);
+	assert_true(last_fail == HF_R_SERVER_QUEUE && gate_opening(seat()) == 2 && seat()->failures == 0);
+	close(a);
+	close(b);
+	for (unsigned i = 0; i < 4; i++)
+		close(c[i]);
+}
+
+/* A host that is down, and comes back: who failed keeps his pass and dials again, the others wait behind him without a dial of theirs. Fails when
+ * dial_failed gives the pass back. */
+static void host_comes_back(void **state)
+{
+	struct hf_addr at = sock_local(rig.host);
+	int c[6], host[6];
+	unsigned tried;
+
+	(void)state;
+	close(rig.host);
+	for (unsigned i = 0; i < 6; i++)
+		c[i] = comes((const char *[]){"a", "b", "c", "d", "e", "f"}[i], i < MOST ? i + 1 : MOST, i < MOST ? 0 : i + 1 - MOST);
+	RIG_UNTIL(fails > 10);
+	tried = fails;
+	assert_true(gate_opening(seat()) == MOST && gate_waiting(seat()) == 4);
+	assert_true(seat()->failures == tried);
+	rig.host = sock_listen(&at, true, 0);
+	assert_true(rig.host >= 0);
+	for (unsigned i = 0; i < 6; i++) {
+		uint8_t octet;
+
+		host[i] = rig_accept();
+		RIG_UNTIL(recv(host[i], &octet, 1, MSG_DONTWAIT) == 1);
+		assert_true(i < MOST ? octet == 'a' || octet == 'b' : octet == 'a' + i);
+		rig_say(host[i], "!");
+	}
+	RIG_UNTIL(gate_opening(seat()) == 0);
+	for (unsigned i = 0; i < 6; i++) {
+		rig_hear(c[i], "!");
+		close(c[i]);
+		close(host[i]);
+	}
+}
+
+/* Who sleeps after a failed dial is woken when another has got through. Fails without gate_through. */
+static void sleeper_is_woken(void **state)
+{
+	struct hf_addr at = sock_local(rig.host);
+	int a, s, w, host[3];
+
+	(void)state;
+	close(rig.host);
+	s = comes("s", 1, 0);
+	RIG_UNTIL(fails == 1);
+	a = comes("a", 2, 0);
+	w = comes("w", 2, 1);
+	RIG_UNTIL(fails > 2);
+	rig.host = sock_listen(&at, true, 0);
+	assert_true(rig.host >= 0);
+	host[0] = dialled("a");
+	host[1] = dialled("s");
+	assert_int_equal(gate_waiting(seat()), 1);
+	rig_say(host[1], "!");
+	rig_hear(s, "!");
+	host[2] = dialled("w");
+	close(a), close(s), close(w);
+	for (int i = 0; i < 3; i++)
+		close(host[i]);
+}
+
+/* Without a limit, and with one that is lifted while some wait. Fails when at_once reads it once and for all. */
+static void limit_is_lifted(void **state)
+{
+	int a = comes("a", 1, 0), b = comes("b", 2, 0), c = comes("c", 2, 1), d = comes("d", 2, 2), host[4];
+
+	(void)state;
+	host[0] = dialled("a");
+	host[1] = dialled("b");
+	rig.pool_conf.max_connecting = 0;
+	rig_say(host[0], "!");
+	rig_hear(a, "!");
+	host[2] = dialled("c");
+	host[3] = dialled("d");
+	assert_true(gate_opening(seat()) == 3 && gate_waiting(seat()) == 0);
+	close(a), close(b), close(c), close(d);
+	for (int i = 0; i < 4; i++)
+		close(host[i]);
+}
+
+/* A server that is switched off, or goes down, while somebody waits who came when it was up: the front is told within a second. */
+static void server_goes(void **state)
+{
+	int a = comes("a", 1, 0), b = comes("b", 2, 0), c = comes("C", 2, 1);
+
+	(void)state;
+	hf_engine_mark(rig.pool_rt.engine, 1, HF_MARK_DOWN, true, 0);
+	RIG_UNTIL(fails == 1);
+	assert_int_equal(last_fail, HF_R_SERVER_QUEUE);
+	close(c);
+	c = comes("C", 2, 1); /* it is bound there: it knew, and waits */
+	rig_run(1100);
+	assert_int_equal(gate_waiting(seat()), 1);
+	hf_engine_mark(rig.pool_rt.engine, 1, HF_MARK_OFF, true, 0);
+	RIG_UNTIL(fails == 2);
+	close(a), close(b), close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(in_order, up, rig_down), cmocka_unit_test_setup_teardown(bounds, up, rig_down),
+		cmocka_unit_test_setup_teardown(host_comes_back, up, rig_down), cmocka_unit_test_setup_teardown(sleeper_is_woken, up, rig_down),
+		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down),
+		cmocka_unit_test_setup_teardown(server_goes, up, rig_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
