@@ -38,6 +38,7 @@ struct hf_conf_server {
 	uint32_t weight, max_sessions, max_cps;
 	uint32_t agent;               /* port; 0 = off */
 	bool agent_said;              /* else the pool's */
+	bool send_proxy, send_proxy_said;
 	unsigned line;
 };
 
@@ -75,6 +76,7 @@ struct hf_conf_pool {
 	struct hf_conf_tls_pair tls_certificate; /* what we show them; empty: nothing */
 	bool tls_verify;
 	uint64_t tls_min_version;     /* 1.2, 1.3 */
+	bool send_proxy;              /* a client's connection to a server begins with a PROXY header, version 2 */
 	uint64_t max_connecting;      /* connections of one client each that are being opened to a server at once; 0 = no limit */
 	uint64_t connecting_queue;    /* ... and that wait for it */
 	uint64_t connections;         /* to a server, a worker: of fronts whose connections carry messages */

@@ -58,6 +58,8 @@ static void check_probe(struct load *l, unsigned i, struct finding_to *to)
 		finding_warn(to, given(l, i, "probe-program"), "probe-program: it is run with probe = program only");
 }
 
+#define SHARED "%ssend-proxy: protocol %s shares its connections to a server among all clients, so that no header could name one; its messages do"
+
 /* What is said of connections that are one client's each. */
 static void check_connections(struct load *l, unsigned i, struct finding_to *to)
 {
@@ -68,6 +70,13 @@ static void check_connections(struct load *l, unsigned i, struct finding_to *to)
 		if (given(l, i, options[k]))
 			finding_warn(to, given(l, i, options[k]), "%s: does nothing, as protocol %s shares its connections to a server among all clients; connections says how many there are",
 				options[k], front->name);
+	if (!front || !front->framed)
+		return;
+	if (l->pools[i].send_proxy)
+		finding_error(to, given(l, i, "send-proxy"), SHARED, "", front->name);
+	for (unsigned k = 0; k < l->pools[i].n_servers; k++)
+		if (l->pools[i].servers[k].send_proxy)
+			finding_error(to, l->pools[i].servers[k].line, SHARED, "server: ", front->name);
 }
 
 void confcheck_pools(struct load *l, struct finding_to *to)

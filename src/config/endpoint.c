@@ -291,6 +291,13 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 		server_agent(e, word, v, to);
 		return;
 	}
+	if (hf_bytes_starts(word, HF_LIT("send-proxy="))) {
+		v->send_proxy = hf_bytes_eq(word, HF_LIT("send-proxy=yes"));
+		v->send_proxy_said = true;
+		if (!v->send_proxy && !hf_bytes_eq(word, HF_LIT("send-proxy=no")))
+			finding_error(to, e->line, "server: %s: yes | no", hf_log_text(word));
+		return;
+	}
 	if (hf_bytes_starts(word, HF_LIT("tls-name="))) {
 		v->tls_name = tls_name;
 		if (!endpoint_is_name(tls_name))
@@ -298,7 +305,7 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 		return;
 	}
 	if (!hf_bytes_starts(word, HF_LIT("was=")))
-		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME, tls-name=NAME and agent=PORT", hf_log_text(word));
+		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME, tls-name=NAME, agent=PORT and send-proxy=yes|no", hf_log_text(word));
 	else if (!ini_is_name(was))
 		finding_error(to, e->line, "server: %s: not a server's name", hf_log_text(word));
 	else if (hf_bytes_eq(was, hf_bytes_str(v->name)))

@@ -283,7 +283,7 @@ static const struct hf_option service[] = {
 
 #define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
 static const struct hf_option pool[] = {
-	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT]",
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT] [send-proxy=yes|no]",
 		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
 			"max-sessions, max-cps: sessions that it holds, and new ones it is given a second, before others are placed at the next server; "
 			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name. TRANSPORT as for listen."},
@@ -342,6 +342,9 @@ static const struct hf_option pool[] = {
 		.help = "A line that agents are sent first; without it nothing is."},
 	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
 		.help = "A server that does not take a connection in this time has failed."},
+	{"send-proxy", HF_OPT_BOOL, HF_IN_POOL, HF_RELOAD_NEW, .dflt = "no", AT(hf_conf_pool, send_proxy),
+		.help = "Whether each client's connection to a server begins with a PROXY header (version 2), which names the client; the server must want it. A server's send-proxy=yes or "
+			"send-proxy=no comes first."},
 	{"max-connecting", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_LIVE, .min = 1, .max = 65535, .unit = "connections", .dflt = "100", .off_ok = true, AT(hf_conf_pool, max_connecting),
 		.help = "Connections that are being opened to one server at once, from the dial until its first answer, where each is one client's: when a host comes back its users "
 			"return in the order in which they came, not all in one instant."},

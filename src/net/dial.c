@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "gate.h"
+#include "proxy.h"
 #include "sock.h"
 
 #define LOOK_MS 1000u /* a letter that was lost, or a server that went, costs who waits at its gate so long */
@@ -76,6 +77,20 @@ static void wait_turn(struct flow *f, uint64_t timeout_ms, struct hf_bytes first
 	wait_on(f, timeout_ms);
 }
 
+/* A header comes first, at once with what follows it. */
+static bool introduce(struct flow *f, struct hf_bytes *first)
+{
+	uint8_t octets[PROXY_HEADER_MAX];
+	struct hf_writer w = hf_writer_on(octets, sizeof octets);
+	struct buf *out = &f->side[HF_SERVER].out;
+	bool put;
+
+	proxy_write(&w, &f->source, &f->local);
+	put = buf_add(out, octets, w.n, OUT_MAX) && buf_add(out, first->p, first->n, OUT_MAX);
+	*first = HF_NONE;
+	return put;
+}
+
 void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
 {
 	const struct snap_service *sv = snap_service(f->w->snap, f->service);
@@ -84,6 +99,10 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 	flow_at(f, sv->pool->rt, m);
 	accept_opened(f);
 	note_tried(f, m->id);
+	if (m->send_proxy && !introduce(f, &first)) {
+		f->failed = HF_R_NO_MEMORY;
+		return;
+	}
 	switch (gate_enter(f)) {
 	case GATE_PASSED:
 		begin(f, m, timeout_ms, first);

@@ -65,6 +65,7 @@ struct socks {
 struct snap_member {
 	uint16_t id;
 	bool removed;
+	bool send_proxy;     /* each connection of a client begins with a PROXY header */
 	uint16_t agent;      /* the port that its agent answers at; 0: it has none */
 	enum hf_transport transport;
 	uint32_t hash, was_hash[HF_FORMER_MAX]; /* of its former names, the last one first; 0: none */

@@ -11,6 +11,7 @@
 
 #include "holdfast/log.h"
 #include "program.h"
+#include "proxy.h"
 #include "sock.h"
 #include "tls.h"
 
@@ -131,6 +132,8 @@ static bool send_probe(struct probe *p)
 	hf_arena_init(&arena, mem, sizeof mem);
 	net_ctx(p->all->net, p->service, &arena, hf_clock_ms(), &ctx);
 	p->what.local = sock_local(p->fd);
+	if (p->m->send_proxy)
+		proxy_write(&w, NULL, NULL);
 	if (!p->service->rt->front->probe_write(&ctx, &p->what, &w) || w.full)
 		return false;
 	p->sent = wire_write(p->wire, p->fd, octets, w.n) == (ssize_t)w.n;

@@ -92,3 +92,19 @@ enum proxy_verdict proxy_read(struct hf_bytes got, size_t *used, struct hf_addr 
 		return v1(got, used, source, local);
 	return hf_bytes_starts(sign2, got) || hf_bytes_starts(HF_LIT("PROXY "), got) ? PROXY_MORE : PROXY_BAD;
 }
+
+void proxy_write(struct hf_writer *w, const struct hf_addr *source, const struct hf_addr *local)
+{
+	bool known = source && source->family && source->family == local->family;
+
+	hf_w_mem(w, v2_sign, sizeof v2_sign);
+	hf_w_u8(w, known ? 0x21 : 0x20);
+	hf_w_u8(w, !known ? 0 : source->family == 6 ? 0x21 : 0x11);
+	hf_w_u16(w, !known ? 0 : (uint16_t)(2 * hf_addr_ip_len(source) + 4));
+	if (!known)
+		return;
+	hf_w_bytes(w, hf_addr_ip(source));
+	hf_w_bytes(w, hf_addr_ip(local));
+	hf_w_u16(w, source->port);
+	hf_w_u16(w, local->port);
+}

@@ -50,7 +50,7 @@ struct newcomer {
 	enum hf_transport transport;
 	struct hf_bytes tls_name;
 	uint16_t agent;
-	bool removed;
+	bool send_proxy, removed;
 };
 
 static void add(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, const struct newcomer *n)
@@ -58,7 +58,7 @@ static void add(const struct hf_net *net, const struct hf_conf *conf, struct sna
 	struct snap_member *m = &p->members[p->n_members++];
 	struct hf_bytes pool = hf_bytes_str(p->conf->name);
 
-	*m = (struct snap_member){.id = n->id, .removed = n->removed, .agent = n->agent, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
+	*m = (struct snap_member){.id = n->id, .removed = n->removed, .agent = n->agent, .send_proxy = n->send_proxy, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
 	snprintf(m->name, sizeof m->name, "%s", n->names->name);
 	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->names->name));
 	for (unsigned i = 0; i < HF_FORMER_MAX && hf_member_former(n->names, i).n; i++)
@@ -75,7 +75,8 @@ static void add_listed(const struct hf_net *net, const struct hf_conf *conf, str
 
 		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
 		hf_member_rename(&r, hf_bytes_str(s->name), hf_bytes_str(s->was));
-		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, s->addr, s->transport, s->tls_name, (uint16_t)(s->agent_said ? s->agent : p->conf->agent), false});
+		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, s->addr, s->transport, s->tls_name, (uint16_t)(s->agent_said ? s->agent : p->conf->agent),
+			s->send_proxy_said ? s->send_proxy : p->conf->send_proxy, false});
 	}
 }
 
@@ -91,7 +92,7 @@ static void add_removed(const struct hf_net *net, const struct hf_conf *conf, st
 {
 	for (uint16_t id = 1; id <= hf_engine_last_id(p->rt->engine); id++) {
 		struct hf_member_record r;
-		struct newcomer n = {.id = id, .names = &r, .removed = true};
+		struct newcomer n = {.id = id, .names = &r, .send_proxy = p->conf->send_proxy, .removed = true};
 
 		if (!is_planned(p, id) && hf_engine_record(p->rt->engine, id, &r) && place_read(r.at, &n.addr, &n.transport))
 			add(net, conf, p, &n);

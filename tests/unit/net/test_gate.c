@@ -183,6 +183,41 @@ static void sleeper_is_woken(void **state)
 		close(host[i]);
 }
 
+/* A PROXY header is the first that the server hears, once, of who waited and of who tried again as well. Fails without introduce, or when a failed dial
+ * leaves a header behind. */
+static void introduced(void **state)
+{
+	static const char sign[] = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\1\x7f\0\0\1";
+	struct hf_addr at = sock_local(rig.host);
+	uint8_t got[64];
+	int c[3], host[3];
+
+	(void)state;
+	rig.member.send_proxy = true;
+	close(rig.host);
+	for (unsigned i = 0; i < 3; i++)
+		c[i] = comes((const char *[]){"a", "b", "c"}[i], i < MOST ? i + 1 : MOST, i < MOST ? 0 : 1);
+	RIG_UNTIL(fails > 4);
+	rig.host = sock_listen(&at, true, 0);
+	assert_true(rig.host >= 0);
+	for (unsigned i = 0; i < 3; i++) {
+		struct hf_addr client;
+		ssize_t n = 0;
+
+		host[i] = rig_accept();
+		RIG_UNTIL((n = recv(host[i], got, sizeof got, MSG_DONTWAIT)) > 0);
+		assert_int_equal(n, 29);
+		assert_memory_equal(got, sign, sizeof sign - 1);
+		client = sock_local(c[got[28] - 'a']);
+		assert_true(hf_get16(got + 24) == client.port && hf_get16(got + 26) == rig.info.addr.port);
+		rig_say(host[i], "!");
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		close(c[i]);
+		close(host[i]);
+	}
+}
+
 /* Without a limit, and with one that is lifted while some wait. Fails when at_once reads it once and for all. */
 static void limit_is_lifted(void **state)
 {
@@ -225,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(in_order, up, rig_down), cmocka_unit_test_setup_teardown(bounds, up, rig_down),
 		cmocka_unit_test_setup_teardown(host_comes_back, up, rig_down), cmocka_unit_test_setup_teardown(sleeper_is_woken, up, rig_down),
+		cmocka_unit_test_setup_teardown(introduced, up, rig_down),
 		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down),
 		cmocka_unit_test_setup_teardown(server_goes, up, rig_down),
 	};

@@ -90,9 +90,49 @@ static void refused(void **state)
 	assert_int_equal(take(longest, 107), PROXY_BAD);
 }
 
+/* As the specification writes them; what is written is read. Fails when an address, a port or the length stands elsewhere. */
+static void written(void **state)
+{
+	static const struct { const char *from, *to, *octets; size_t n; } rows[] = {
+		{"192.0.2.51:51000", "192.0.2.1:3389", V2 "\x21\x11\0\x0c\xc0\0\2\x33\xc0\0\2\1\xc7\x38\x0d\x3d", 28},
+		{"[2001:db8::51]:51000", "[2001:db8::1]:3389", V2 "\x21\x21\0\x24\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x51\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1\xc7\x38\x0d\x3d", 52},
+		{"[2001:db8::51]:51000", "192.0.2.1:3389", V2 "\x20\0\0\0", 16},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		uint8_t octets[PROXY_HEADER_MAX];
+		struct hf_writer w = hf_writer_on(octets, sizeof octets);
+		struct hf_addr from, to;
+
+		assert_int_equal(hf_addr_read(hf_bytes_str(rows[i].from), 0, &from), HF_OK);
+		assert_int_equal(hf_addr_read(hf_bytes_str(rows[i].to), 0, &to), HF_OK);
+		proxy_write(&w, &from, &to);
+		assert_true(!w.full && w.n == rows[i].n);
+		assert_memory_equal(octets, rows[i].octets, w.n);
+		assert_int_equal(take(octets, w.n), PROXY_GOOD);
+		assert_int_equal(used, w.n);
+		if (i < 2)
+			is(&source, rows[i].from), is(&local, rows[i].to);
+	}
+}
+
+/* The gateway's own connection. */
+static void local_written(void **state)
+{
+	uint8_t octets[PROXY_HEADER_MAX];
+	struct hf_writer w = hf_writer_on(octets, sizeof octets);
+
+	(void)state;
+	proxy_write(&w, NULL, NULL);
+	assert_int_equal(w.n, 16);
+	assert_memory_equal(octets, V2 "\x20\0\0\0", 16);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_and_cut), cmocka_unit_test(says_nothing), cmocka_unit_test(refused)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_and_cut), cmocka_unit_test(says_nothing), cmocka_unit_test(refused), cmocka_unit_test(written),
+		cmocka_unit_test(local_written)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
