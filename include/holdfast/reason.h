@@ -36,7 +36,7 @@
 	X(CALL_RATE,    "max-cps",         "as many new sessions were opened as may be in a second") \
 	X(OVERLOAD,     "overload",        "no new session, as its worker was behind with what had come") \
 	X(DENIED,       "denied",          "its source may not speak here, by allow and deny") \
-	X(SOURCE_RATE,  "source-rate",     "as many datagrams of this source came as may in a second") \
+	X(SOURCE_RATE,  "source-rate",     "as many messages of this source came as may in a second: a datagram was dropped, a connection waits") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \

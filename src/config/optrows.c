@@ -256,9 +256,10 @@ static const struct hf_option service[] = {
 		.help = "Clients that may speak to this service, by datagrams or new connections; without it all may. Servers always may."},
 	{"deny", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "ADDRESS[/BITS] ...", AT(hf_conf_service, deny), .read = read_nets,
 		.help = "Clients that may not, whatever allow says: what they send is dropped without an answer, and counted."},
-	{"max-rate-source", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "datagrams a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_rate_source),
-		.help = "Datagrams of one source address (IPv6: of a /64) a second, in bursts of as many; more are dropped before anything of them is read, but for what "
-			"servers send and what belongs to sessions by our own signature. An office or a trunk is one source. off: no limit."},
+	{"max-rate-source", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "messages a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_rate_source),
+		.help = "Messages of one source address (IPv6: of a /64) a second, in bursts of as many. Of datagrams more are dropped before anything of them is read, but for "
+			"what belongs to sessions by our own signature; connections that carry messages are not read until there is room again, so that nothing is lost. Servers "
+			"are not counted. An office or a trunk is one source. off: no limit."},
 	{"max-cps", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "sessions a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_cps),
 		.help = "New sessions (calls, desktops) that this service opens a second, in bursts of as many; beyond it they are refused, and all that belongs to "
 			"sessions goes on. Emergency calls are counted apart. off: no limit."},

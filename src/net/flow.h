@@ -62,11 +62,12 @@ struct stream {
 	bool again;            /* a link that carries what another could not send: there is no third */
 	bool dirty, blocked, resume; /* in w->dirty; in w->blocked; it was, and has messages to go on with */
 	bool awaited;          /* some in w->blocked wait for this one */
+	enum { SLOW_NOT, SLOW_WAITS, SLOW_ASKED } slow; /* its source says too much: it is in w->slow; it has left that and was not served yet */
 	enum { ARM_FIRST, ARM_PARTIAL, ARM_IDLE } armed; /* what the deadline is for */
 	uint64_t last_ms, partial_ms;
 	struct hf_flow_name blocked_by;
 	struct web web;
-	struct flow *next_dirty, *next_blocked, *next_link;
+	struct flow *next_dirty, *next_blocked, *next_slow, *next_link;
 	struct flow *next_peer; /* peers.c; under its lock */
 	bool listed;
 };
@@ -169,7 +170,11 @@ enum hf_err stream_put(struct flow *f, struct flow *from, struct hf_bytes base, 
 bool stream_say(struct flow *f, struct hf_bytes octets) HF_MUST_USE;
 /* Ends it when no step runs any more. */
 void stream_end_later(struct flow *f, unsigned reason);
-void stream_resume(struct flow *f); /* its reader may go on */
+void stream_again(struct flow *f); /* its reader may go on, with the next worker_flush */
+/* throttle.c */
+bool throttle_waits(struct flow *f, const struct snap_service *s); /* its next message is not to be read: it goes on by itself */
+void throttle_heard(struct flow *f, const struct snap_service *s); /* one was read */
+void throttle_forget(struct flow *f);
 void stream_forget(struct flow *f); /* it is about to be freed */
 
 /* websocket.c: f->stream->web.on */

@@ -31,6 +31,23 @@ static bool says_too_much(struct said *s, uint64_t h, uint32_t per_s, uint64_t n
 	return !room;
 }
 
+/* Looked at before a message is read, which may not be whole; counted behind it. */
+bool guard_over(const struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source)
+{
+	uint64_t h = hash_of(w->net->site.hash_key, source);
+	bool room = !s->rt->said;
+
+	for (unsigned row = 0; !room && row < ROWS; row++)
+		room = !hf_rate_full(&s->rt->said->of[row][h >> 32 * row & (PLACES - 1)], (uint32_t)s->conf->max_rate_source, w->now_ms);
+	return !room && !(l && l->inside) && !snap_in(&s->conf->servers_from, source) && !snap_has_ip(s->pool, source);
+}
+
+void guard_heard(const struct worker *w, const struct snap_service *s, const struct hf_addr *source)
+{
+	if (s->rt->said)
+		(void)says_too_much(s->rt->said, hash_of(w->net->site.hash_key, source), (uint32_t)s->conf->max_rate_source, w->now_ms);
+}
+
 static bool passes(const struct hf_nets *allow, const struct hf_nets *deny, const struct hf_addr *source)
 {
 	return !snap_in(deny, source) && (!allow->n || snap_in(allow, source));

@@ -11,5 +11,9 @@ void said_free(struct said *s);
 bool guard_admits(const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source);
 /* A datagram, whose ev and ctx are filled: may it go on? False: it was counted. */
 bool guard_takes(struct parcel *p);
+/* Has the source of a connection said as much as it may, where `max-rate-source` is set? Servers never have. */
+bool guard_over(const struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *source);
+/* It has said something. */
+void guard_heard(const struct worker *w, const struct snap_service *s, const struct hf_addr *source);
 
 #endif

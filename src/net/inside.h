@@ -256,13 +256,13 @@ struct worker {
 	struct links *links;
 	struct paths *paths;
 	struct flow *dirty, **dirty_end, *blocked; /* connections with something to send; ones whose reader waits */
+	struct slow { struct flow *first, **end; struct timer timer; } slow; /* ... that are not read: their source says too much (throttle.c) */
 	struct holds *holds;
 	struct hf_event came;    /* of the hold that a parcel has met */
 	struct ring *ring;       /* the last messages; NULL: they are not kept */
 	struct exports *exports; /* copies for a collector (export.h) */
 	bool exporting;          /* the snapshot in force names one */
-	struct pipe *pipes;      /* spare ones (pipes.c) */
-	unsigned n_pipes;        /* with those that are lent */
+	struct pipe *pipes; unsigned n_pipes; /* spare ones (pipes.c); with those that are lent */
 };
 
 struct hf_net {

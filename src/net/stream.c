@@ -94,7 +94,7 @@ static bool may_read(const struct flow *f)
 {
 	const struct side *s = &f->side[HF_CLIENT];
 
-	return !s->eof && !f->stream->blocked && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
+	return !s->eof && !f->stream->blocked && f->stream->slow != SLOW_WAITS && !f->stuck && buf_len(&s->in) < f->rt->front->max_opening;
 }
 
 static void watch(struct flow *f)
@@ -121,8 +121,7 @@ static void unblock(struct worker *w, struct flow *f)
 		next = list->stream->next_blocked;
 		if (list->stream->blocked_by.slot == f->slot && list->stream->blocked_by.generation == f->generation) {
 			list->stream->blocked = false;
-			list->stream->resume = true;
-			soil(list);
+			stream_again(list);
 		} else {
 			list->stream->next_blocked = w->blocked;
 			w->blocked = list;
@@ -198,11 +197,10 @@ void worker_flush(struct worker *w)
 		exports_flush(w);
 }
 
-void stream_resume(struct flow *f)
+void stream_again(struct flow *f)
 {
 	f->stream->resume = true;
 	soil(f);
-	worker_flush(f->w);
 }
 
 static void leave_dirty(struct worker *w, const struct flow *f)
@@ -232,6 +230,7 @@ void stream_forget(struct flow *f)
 	if (f->stream->blocked)
 		leave_blocked(f->w, f);
 	f->stream->dirty = f->stream->blocked = false;
+	throttle_forget(f);
 	unblock(f->w, f);
 	link_forget(f);
 	peers_leave(f->w->net->peers, f);
@@ -288,7 +287,7 @@ static uint64_t idle_ms(const struct flow *f, const struct snap_service *s)
 /* A message that has begun has the handshake's time to end; between messages the connection may be idle for long. */
 static void arm(struct flow *f, const struct snap_service *s, bool progress)
 {
-	bool partial = (buf_len(&f->side[HF_CLIENT].in) > 0 || f->stream->web.ws.begun) && !f->stream->blocked;
+	bool partial = (buf_len(&f->side[HF_CLIENT].in) > 0 || f->stream->web.ws.begun) && !f->stream->blocked && f->stream->slow != SLOW_WAITS;
 
 	f->stream->last_ms = f->w->now_ms;
 	if (partial && f->stream->armed == ARM_PARTIAL) {
@@ -321,13 +320,14 @@ static void parcels(struct flow *f)
 		else if (e != HF_ENOENT)
 			stream_end_later(f, reason);
 	}
-	while (s && !f->end && !f->proxied && !f->stream->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need) {
+	while (s && !f->end && !f->proxied && !f->stream->blocked && !f->stuck && buf_len(&c->in) && buf_len(&c->in) >= c->need && !throttle_waits(f, s)) {
 		c->need = 0;
 		n = next(f, s);
 		if (n == 0 || n > buf_len(&c->in))
 			break;
 		buf_took(&c->in, n);
 		progress = true;
+		throttle_heard(f, s);
 		accept_opened(f);
 	}
 	if (buf_len(&c->in) == 0 && c->in.b != &f->w->reading)
@@ -340,7 +340,7 @@ static void parcels(struct flow *f)
 		conn_deadline(f, HALF_MS);
 	else
 		arm(f, s, progress);
-	if (buf_len(&c->in) >= f->rt->front->max_opening && !progress && !f->stream->blocked)
+	if (buf_len(&c->in) >= f->rt->front->max_opening && !progress && !f->stream->blocked && f->stream->slow != SLOW_WAITS)
 		stream_end_later(f, HF_R_TOO_BIG);
 }
 

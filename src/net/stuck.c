@@ -33,10 +33,12 @@ static void try_again(void *arg)
 		return;
 	}
 	stuck_free(f);
-	if (f->rt->front->framed)
-		stream_resume(f);
-	else
+	if (!f->rt->front->framed) {
 		conn_watch(f);
+		return;
+	}
+	stream_again(f);
+	worker_flush(f->w);
 }
 
 void conn_stuck(struct flow *f, const struct letter *l, unsigned worker, struct hf_bytes body)

@@ -135,6 +135,7 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	w->net = net;
 	w->index = index;
 	w->dirty_end = &w->dirty;
+	w->slow.end = &w->slow.first;
 	w->now_ms = hf_clock_ms();
 	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->wake_fd < 0)
@@ -194,6 +195,7 @@ void worker_fini(struct worker *w)
 	free(w->open);
 	if (w->holds)
 		holds_free(w->holds);
+	timer_fini(&w->slow.timer);
 	watch_fini(&w->wake);
 	poller_free(w->poller);
 	udp_free(w->udp);

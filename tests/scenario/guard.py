@@ -1,5 +1,5 @@
 """The guard of both protocols: whom allow and deny keep out hears nothing and costs no session, a source that floods is cut off before anything is read
-while its own calls and all others go on, scanners are not answered. Lists and rates change with a reload. Without the guard each of them is served."""
+while its own calls and all others go on, one that floods a connection waits, scanners are not answered. Lists and rates change with a reload. Without the guard each of them is served."""
 import socket, sys, time
 
 from _ends import hop, request
@@ -83,6 +83,22 @@ def rates(s, g, ini):
     g.reload(ini(""))
 
 
+def connections(s, g, ini):
+    g.reload(ini("max-rate-source = 50"))
+    with socket.create_connection(hop(g.at("calls", "tcp")), 10, ("127.0.0.5", 0)) as c:
+        me, n, heard = "%s:%d" % c.getsockname(), 120, b""
+        begin = time.monotonic()
+        c.sendall(b"".join(request(me, i, "OPTIONS", "TCP", "slow") for i in range(n)))
+        while heard.count(b"SIP/2.0 200") < n:
+            got = c.recv(65535)
+            check(got, "the connection of a source that floods was closed:", heard.count(b"SIP/2.0 200"))
+            heard += got
+        took = time.monotonic() - begin
+    check(took > (n - 50) / 50 - 0.2, f"{n} requests over a connection were answered in {took:.1f} s, at 50 a second")
+    check(g.drops()["source-rate"] > 0, "that it waited is counted:", g.drops())
+    g.reload(ini(""))
+
+
 def scanners(s, g, ini):
     equal([speak(g, "127.0.0.2", agent=x) for x in (b"friendly-scanner", b"sipcli/v1.8", b"Asterisk PBX")], [0, 0, 200], "answers to scanners and to others")
     equal(g.drops()["scanner"], 2, "scanners")
@@ -97,7 +113,7 @@ def run(s):
         sip = s.ini_sip([a], "probe = none", service=calls, listen=f"udp://127.0.0.1:0{udp} tcp://127.0.0.1:0{tcp}")
         return s.ini_gateway() + sip + s.ini_rdp([x], "probe = none", service=desktops)
     g = s.gateway(ini(""))
-    for case in (lists, rates, scanners):
+    for case in (lists, rates, connections, scanners):
         case(s, g, ini)
     until("no session is left", lambda: sum(v["sessions"] for v in g.ctl("servers")["servers"]) == 0)
     g.stop()

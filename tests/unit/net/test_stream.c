@@ -1,6 +1,8 @@
 /* Connections that carry messages (net/stream.c, link.c): what goes where, who waits, what is told. Messages of the test end with a line feed. */
 #include <signal.h>
 
+#include "guard.h"
+#include "holdfast/clock.h"
 #include "rig.h"
 
 static unsigned fails, last_fail, ends, last_end, next_hops;
@@ -171,11 +173,84 @@ static void cannot_be_watched(void **state)
 	close(c);
 }
 
+static size_t echoes(int fd, char *got, size_t n, size_t cap)
+{
+	ssize_t m = recv(fd, got + n, cap - n, MSG_DONTWAIT);
+
+	return n + (m > 0 ? (size_t)m : 0);
+}
+
+/* A source that says more than it may: what it has said is answered whole and in order, as fast as it may speak, however much waits. Another that is
+ * no faster waits for nobody; one that leaves is forgotten. Fails without throttle_waits (all comes at once), throttle_forget (a flow that is gone is
+ * asked), or when what waits is taken for one message that is too long. */
+static void who_says_too_much(void **state)
+{
+	char said[30 * 301 + 1], got[sizeof said];
+	uint64_t begin = hf_clock_ms(), waits;
+	int c, gone;
+	size_t n = 0;
+
+	(void)state;
+	rig.rt.said = said_new();
+	assert_non_null(rig.rt.said);
+	rig.service_conf.max_rate_source = 20;
+	rig.pool.n_members = 0; /* servers are not counted, and one is here */
+	c = rig_client();
+	gone = rig_client();
+	for (unsigned i = 0; i < 30; i++)
+		snprintf(said + i * 301, 302, "b %298u\n", i);
+	rig_say(c, said);
+	RIG_UNTIL((n = echoes(c, got, n, sizeof got)) == 20 * 301); /* the burst */
+	assert_int_equal(rig_count(HF_R_SOURCE_RATE), 1);
+	rig_say(gone, said); /* a buffer full, of which nothing is read */
+	RIG_UNTIL(rig.w->slow.first && rig.w->slow.first->stream->next_slow);
+	assert_int_equal(rig_count(HF_R_TOO_BIG), 0);
+	shutdown(gone, SHUT_RDWR);
+	close(gone);
+	while (n < sizeof said - 1 && hf_clock_ms() < begin + 10000) {
+		rig_run(5);
+		n = echoes(c, got, n, sizeof got);
+	}
+	assert_int_equal(n, sizeof said - 1);
+	assert_memory_equal(got, said, n);
+	assert_true(hf_clock_ms() - begin >= 10 * 1000 / 20 - 50);
+	rig.info.inside = true;
+	waits = rig_count(HF_R_SOURCE_RATE);
+	rig_say(c, said);
+	for (n = 0, begin = hf_clock_ms(); n < sizeof said - 1 && hf_clock_ms() < begin + 10000; n = echoes(c, got, n, sizeof got))
+		rig_run(1);
+	assert_int_equal(n, sizeof said - 1);
+	assert_int_equal(rig_count(HF_R_SOURCE_RATE), waits); /* servers never wait */
+	close(c);
+	said_free(rig.rt.said);
+	rig.rt.said = NULL;
+}
+
+/* The worker ends while one waits. Fails, under a sanitizer, without throttle_forget. */
+static void ends_while_it_waits(void **state)
+{
+	int c;
+
+	(void)state;
+	rig.rt.said = said_new();
+	rig.service_conf.max_rate_source = 1;
+	rig.pool.n_members = 0;
+	c = rig_client();
+	rig_say(c, "b one\nb two\n");
+	RIG_UNTIL(rig.w->slow.first);
+	conn_close(rig.w->slow.first, HF_R_DONE);
+	assert_null(rig.w->slow.first);
+	rig_run(60);
+	close(c);
+	said_free(rig.rt.said);
+	rig.rt.said = NULL;
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips), T(cannot_be_watched)};
+	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips), T(cannot_be_watched), T(who_says_too_much), T(ends_while_it_waits)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
