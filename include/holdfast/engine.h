@@ -183,7 +183,8 @@ struct hf_question {
 	uint64_t refs[2];          /* fingerprints, 0 = none */
 	struct hf_key key;         /* fp 0: fallback decides, nothing is remembered */
 	uint64_t place;            /* places a key without an entry: its own entry's server (a bond), else its slot; 0: the key's own slot */
-	uint64_t place_else;       /* looked up for a bond where `place` has none; 0 = none */
+	uint64_t place_else, place_last; /* looked up for a bond, in this order, where `place` has none; 0 = none. Without `place` such a bond leads a key that
+	                            * has no entry, and its slot nobody */
 	bool unplaced;             /* no fingerprint places the key: the fallback does */
 	bool at_home;              /* placed by the slot, whatever the load factor says of its owner: what it belongs to would be there */
 	bool urgent;               /* ... and whatever max_sessions and max_per_s say */
@@ -197,6 +198,7 @@ struct hf_question {
 	unsigned n_avoid;
 	bool move;                 /* an entry at a server of avoid[] is placed anew, why = failover */
 	bool unless_firm;          /* ... but not one that counts and is not tentative */
+	uint32_t max_flows;        /* tables: an entry of the key that has so many live flows does not answer a new one: `crowded`; 0 = no limit */
 	bool server_only;          /* with HF_LIFE_NONE: known, firm, and whether it is an entry or home, are not asked. Where no session of the
 	                            * slot is elsewhere its owner answers, and the table is not read */
 	struct hf_trace *trace;    /* of explain; NULL for who decides */
@@ -206,6 +208,8 @@ struct hf_answer {
 	enum hf_why why;
 	bool known;                /* key had an entry before */
 	bool firm;                 /* and that counted and was not tentative */
+	bool crowded;              /* max_flows: the key's entry has as many as it may. Nobody was chosen, and nothing was made or changed */
+	uint64_t led_by;           /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
 	uint64_t hold_ms;          /* renews: the key is bound to the server; for so long it may not be placed anew, should that not answer */
 	bool full;                 /* max_entries left no room to remember it: the server is the one that the hash alone names */
@@ -243,7 +247,7 @@ enum hf_step_kind {
 #define HF_VERDICTS(X) \
 	X(TAKEN, "taken") X(MISSING, "missing") /* no such entry, owner or member */ X(OFF, "off") /* its server serves nobody */ \
 	X(TRIED, "tried") /* it was tried before, and failed */ X(LEAVES, "leaves") /* it is renewed, and better elsewhere */ \
-	X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(RATE, "max-cps") X(CAP, "cap")
+	X(FLOWS, "max-flows") /* as many live flows as the question allows */ X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(RATE, "max-cps") X(CAP, "cap")
 enum hf_verdict {
 #define X(e, name) HF_VERDICT_##e,
 	HF_VERDICTS(X)

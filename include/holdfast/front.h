@@ -112,6 +112,8 @@ struct hf_chosen {
 	bool firm;           /* of a session that counts and is no longer tentative */
 	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds` and a tag: the name that HOLD would give, for one tag
 	                           * and boot the same each time; generation 0: no more can be held */
+	bool crowded;        /* ask.max_flows: the key has as many as it may; server is 0, and nothing is remembered */
+	uint64_t led_by;     /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
 	uint64_t hold_ms;    /* ask.renews: the key is bound to this server; for so long it is waited for, should it not answer */
 	const struct hf_listener_info *out; /* parcels: the listener whose socket sends, or (streams) that takes what comes back; NULL on relayed flows */
@@ -163,7 +165,8 @@ struct hf_ask {
 	struct hf_key key;       /* fp 0: none, the pool's fallback decides and nothing is remembered */
 	uint64_t place;          /* the fingerprint that places a key without an entry, by its own entry (a bond) before its slot; 0: the key's own */
 	struct hf_bytes place_kind, place_octets; /* what that is the fingerprint of, for who explains; may be empty */
-	uint64_t place_else;     /* looked up for a bond where `place` has none; 0: none */
+	uint64_t place_else, place_last; /* looked up for a bond, in this order, where `place` has none; 0: none. Without `place` such a bond leads a key that has no entry */
+	uint32_t max_flows;      /* tables: where the key's entry would answer and has so many live flows, `chosen.crowded` instead; 0: no limit */
 	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
 	bool urgent;             /* an emergency: no limit of servers holds for it, and the service's max-cps counts it apart */
 	bool at_home;            /* placed by its slot, whatever the load factor: a session that it belongs to would be there */

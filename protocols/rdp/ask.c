@@ -16,11 +16,12 @@ static void keys_again(struct hf_ctx *ctx, const struct hf_event *ev, struct rdp
 	size_t need;
 
 	HF_BUG_ON(x224_read(ev->bytes, &r, &need) != 0);
-	rdp_keys_of(ctx, &r, ev, k);
+	rdp_keys_of(ctx, &r, ev, ((struct rdp_flow *)ctx->flow)->nth, k);
 }
 
 static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_keys *k, bool again, struct hf_acts *acts)
 {
+	const struct rdp_conf *conf = ctx->conf;
 	struct rdp_flow *f = ctx->flow;
 	struct hf_ask *q = &hf_act(acts, HF_ACT_ASK)->ask;
 
@@ -28,6 +29,8 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->renews = true; /* a connection makes its bond anew, unless its session lives: the engine knows */
 	q->key = k->main;
 	q->place_else = k->perhaps;
+	q->place_last = k->by_user ? k->unclaimed.fp : k->users.fp;
+	q->max_flows = k->by_source ? (uint32_t)conf->source_limit : 0;
 	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
 	f->phase = ASKED;
 	if (k->by_token && !again) {
@@ -80,7 +83,9 @@ void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		flow_close(acts, bad == X224_WAIT ? HF_R_CLIENT_CLOSED : bad);
 		return;
 	}
-	rdp_keys_of(ctx, &r, ev, &k);
+	rdp_keys_of(ctx, &r, ev, 0, &k);
+	f->by_source = k.by_source;
+	f->unclaimed_fp = k.unclaimed.fp;
 	f->brief = k.main.fp && k.main.fp == k.correlation.fp;
 	f->id_fp = f->brief ? 0 : k.correlation.fp;
 	f->id_name = syn_id_name(ctx, r.correlation);
@@ -104,8 +109,9 @@ static bool belongs(enum hf_why why)
 
 /* A flow with a token is remembered by the token when that decided, else by what decided instead; one with an id likewise. A handle's
  * second leg is not counted: the user's bond, which led to the same host, is. */
-static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, struct rdp_flow *f, struct hf_acts *acts)
+static void remember_named(const struct hf_ctx *ctx, const struct rdp_keys *k, const struct hf_chosen *c, struct hf_acts *acts)
 {
+	struct rdp_flow *f = ctx->flow;
 	bool taken = c->why == HF_WHY_TOKEN || c->why == HF_WHY_DIALOG, by_id = taken && !k->by_token;
 	struct hf_key key = by_id ? k->correlation : taken ? k->token : k->main;
 	struct hf_act *a;
@@ -116,11 +122,11 @@ static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, 
 		flow_count(acts, RDP_R_TOKEN_OUTSIDE);
 	f->entry_fp = key.fp;
 	f->counted = !taken || by_id || k->hint.family || k->hint_server;
+	f->by_source = !taken && k->by_source;
 	f->brief |= by_id;
-	if (f->brief) {
-		f->linger_s = LEG_S;
+	f->linger_s = flow_linger_s(ctx, f);
+	if (f->brief)
 		f->id_fp = 0; /* it is no second name then */
-	}
 	if (!key.fp)
 		return;
 	a = flow_learn(acts, key, HF_LIFE_OPEN, f);
@@ -130,23 +136,54 @@ static void remember_named(const struct rdp_keys *k, const struct hf_chosen *c, 
 	a->learn.move = f->moved || (k->is_signed && taken); /* who signs decides where its user's session is */
 }
 
+/* A session of nobody known is begun, or claimed: by the first user of the source who has no bond, and nobody after. */
+static void settle_claim(struct rdp_flow *f, const struct hf_chosen *c, struct hf_acts *acts)
+{
+	bool claims = f->by_user && c->led_by && c->led_by == f->unclaimed_fp;
+
+	if (!claims && !(f->by_source && !c->known))
+		f->unclaimed_fp = 0;
+	if (claims)
+		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_END, f);
+}
+
+/* As many clients without a name are on this bond of the source as may: the next one. */
+static void ask_next(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct rdp_keys k;
+
+	f->nth++;
+	if (f->nth == 1)
+		flow_count(acts, RDP_R_SOURCE_CROWDED);
+	keys_again(ctx, ev, &k);
+	ask(ctx, ev, &k, false, acts);
+}
+
 void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
+	bool first = !f->asked_before;
 	struct hf_act *a;
 
+	if (ev->chosen->crowded) {
+		ask_next(ctx, ev, acts);
+		return;
+	}
 	if (!ev->chosen->server) {
 		if (ev->chosen->known && !f->entry_fp) {
 			f->entry_fp = f->asked_fp; /* a bond at a host that is off counts this flow all the same */
 			f->found = true;
 		}
+		if (first)
+			f->unclaimed_fp = 0;
 		flow_refuse(acts, ev->chosen->none);
 		return;
 	}
-	if (!f->asked_before) {
+	if (first) {
 		f->asked_before = true;
 		f->started_ms = ctx->now_ms;
-		f->known = belongs(ev->chosen->why);
+		f->known = belongs(ev->chosen->why) && !ev->chosen->led_by;
 	}
 	f->server = ev->chosen->server;
 	f->bound = belongs(ev->chosen->why);
@@ -156,11 +193,13 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 		struct rdp_keys k;
 
 		keys_again(ctx, ev, &k);
-		remember_named(&k, ev->chosen, f, acts);
+		remember_named(ctx, &k, ev->chosen, acts);
 	} else {
 		f->found |= ev->chosen->known && !f->entry_fp;
 		f->entry_fp = f->asked_fp;
 	}
+	if (first)
+		settle_claim(f, ev->chosen, acts);
 	f->sent = (uint32_t)ev->bytes.n;
 	a = hf_act(acts, HF_ACT_SEND);
 	a->send.to = HF_TO_SERVER;

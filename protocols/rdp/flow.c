@@ -54,5 +54,5 @@ uint32_t flow_linger_s(const struct hf_ctx *ctx, const struct rdp_flow *f)
 
 	if (f->brief)
 		return LEG_S;
-	return ctx->hash_mode ? HASH_MODE_S : (uint32_t)(conf->linger / 1000);
+	return ctx->hash_mode ? HASH_MODE_S : (uint32_t)((f->by_source ? conf->source_linger : conf->linger) / 1000);
 }

@@ -14,20 +14,21 @@ struct rdp_flow {
 	uint64_t entry_fp;    /* the entry that counts this flow as live; 0 = none */
 	uint64_t alias_fp;    /* the source, as a second name of a user's bond; 0 = none yet */
 	uint64_t short_fp;    /* what may be the whole of a name that was cut: a second name of its bond; 0 = none */
+	uint64_t unclaimed_fp; /* by_source: its session is one of nobody known, and this says so; by_user: it was taken to such a one; 0: not */
 	uint64_t id_fp;       /* the connection's id, as another name of it; 0 = none */
 	uint64_t id_name;     /* the connection's id, for what comes by UDP; 0 = none */
 	uint64_t leg_fp;      /* what a later leg of a redirect finds this flow by */
 	uint32_t server, linger_s, sent;
-	uint8_t phase;
-	bool asked_before;
-	bool found;     /* its entry was there before it */
-	bool bound;     /* to the server chosen, as long as that may come back */
-	bool known;     /* its entry is firm, or not to be made tentative by us */
-	bool moved;     /* it was bound and had to leave */
-	bool counted;   /* its entry is */
-	bool by_user, confirmed;
-	bool named;     /* a token or a connection's id came before its key: whose entry it is shows in the answer */
-	bool brief;     /* its entry's key is a connection's id, which is of no use once that is over */
+	uint8_t phase, nth; /* nth: of its source's bonds, where that decides */
+	bool asked_before : 1;
+	bool found : 1;     /* its entry was there before it */
+	bool bound : 1;     /* to the server chosen, as long as that may come back */
+	bool known : 1;     /* its entry is firm, or not to be made tentative by us */
+	bool moved : 1;     /* it was bound and had to leave */
+	bool counted : 1;   /* its entry is */
+	bool by_user : 1, by_source : 1, confirmed : 1;
+	bool named : 1;     /* a token or a connection's id came before its key: whose entry it is shows in the answer */
+	bool brief : 1;     /* its entry's key is a connection's id, which is of no use once that is over */
 };
 _Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");
 

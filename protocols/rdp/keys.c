@@ -1,8 +1,9 @@
 /* From the lines of a request to keys; see keys.h. Knows nothing of flows and answers.
  *
- * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `short` what may be the whole of it; `source` an address or its network; `token` a token, a
- * blank, the source address (a token is only worth something where it was issued to); `leg` an address; `correlation` 32 hex digits;
- * `source-port` address and port; `destination` an address of ours. */
+ * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `short` what may be the whole of it; `source` an address or its
+ * network, and `#2` and on behind its further bonds; `users-at`, `unclaimed` likewise, without number; `token` a token, a blank, the source address
+ * (a token is only worth something where it was issued to); `leg` an address; `correlation` 32 hex digits; `source-port` address and port;
+ * `destination` an address of ours. */
 #include "keys.h"
 
 #include "holdfast/nearest.h"
@@ -49,10 +50,9 @@ static struct hf_key key_with_source(const struct hf_ctx *ctx, const char *kind,
 	return key_of(ctx, kind, hf_writer_view(&w), SIZE_MAX);
 }
 
-/* A key of one address, its network, or with its port. */
+/* A key of one address, or with its port. */
 static struct hf_key key_of_addr(const struct hf_ctx *ctx, enum rdp_evidence e, const struct hf_addr *addr)
 {
-	const struct rdp_conf *conf = ctx->conf;
 	uint8_t text[ADDR_TEXT + sizeof "[]:65535"];
 	struct hf_writer w = hf_writer_on(text, sizeof text);
 	struct hf_addr a = *addr;
@@ -61,9 +61,25 @@ static struct hf_key key_of_addr(const struct hf_ctx *ctx, enum rdp_evidence e, 
 	if (e == RDP_BY_SOURCE_PORT)
 		hf_w_addr(&w, &a);
 	else
-		hf_w_net(&w, &a, e == RDP_BY_SOURCE ? conf->key.source : WHOLE);
+		hf_w_net(&w, &a, WHOLE);
 	HF_BUG_ON(w.full);
 	return key_of(ctx, (const char *)rdp_evidence_name(e).p, hf_writer_view(&w), SIZE_MAX);
+}
+
+/* A key of a source as the chain sees it; nth > 0: one of several. */
+static struct hf_key key_of_source(const struct hf_ctx *ctx, const char *kind, const struct hf_addr *source, unsigned nth)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	uint8_t text[ADDR_TEXT + sizeof "/128#8"];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+	struct hf_addr a = *source;
+
+	hf_addr_unmap(&a);
+	hf_w_net(&w, &a, conf->key.source);
+	if (nth)
+		hf_w_printf(&w, "#%u", nth + 1);
+	HF_BUG_ON(w.full);
+	return key_of(ctx, kind, hf_writer_view(&w), SIZE_MAX);
 }
 
 static struct hf_key key_of_id(const struct hf_ctx *ctx, struct hf_bytes id)
@@ -162,7 +178,8 @@ static void by_token(const struct hf_ctx *ctx, const struct x224_request *r, con
 
 /* What the chain says of one kind of evidence. An id is looked up and leads where its connection was; it is the key itself only when there
  * is no other, for it never comes again. */
-static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k)
+static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const struct x224_request *r, const struct hf_event *ev, unsigned nth,
+			struct rdp_keys *k)
 {
 	switch (e) {
 	case RDP_BY_TOKEN:
@@ -177,7 +194,8 @@ static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const str
 		k->by_id = k->correlation.fp != 0;
 		break;
 	case RDP_BY_SOURCE:
-		k->main = k->source;
+		k->by_source = true;
+		k->main = nth < RDP_BONDS ? key_of_source(ctx, "source", &ev->source, nth) : key_of_addr(ctx, RDP_BY_SOURCE_PORT, &ev->source);
 		break;
 	case RDP_BY_SOURCE_PORT:
 	case RDP_BY_DESTINATION:
@@ -188,31 +206,40 @@ static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const str
 	}
 }
 
-struct hf_key rdp_source_key(const struct hf_ctx *ctx, const struct hf_event *ev)
+static struct hf_key beside(const struct hf_ctx *ctx, const char *kind, const struct hf_event *ev)
 {
 	const struct rdp_conf *conf = ctx->conf;
 
-	return rdp_chain_has(&conf->key, RDP_BY_SOURCE) ? key_of_addr(ctx, RDP_BY_SOURCE, &ev->source) : (struct hf_key){0};
+	return rdp_chain_has(&conf->key, RDP_BY_SOURCE) ? key_of_source(ctx, kind, &ev->source, 0) : (struct hf_key){0};
 }
 
-void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k)
+struct hf_key rdp_users_key(const struct hf_ctx *ctx, const struct hf_event *ev) { return beside(ctx, "users-at", ev); }
+
+void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, unsigned nth, struct rdp_keys *k)
 {
 	const struct rdp_conf *conf = ctx->conf;
 
 	memset(k, 0, sizeof *k);
-	k->source = rdp_source_key(ctx, ev);
 	if (rdp_chain_has(&conf->key, RDP_BY_CORRELATION))
 		k->correlation = key_of_id(ctx, r->correlation);
 	for (unsigned i = 0; i < conf->key.n && !k->main.fp; i++)
-		by_evidence(ctx, (enum rdp_evidence)conf->key.kind[i], r, ev, k);
+		by_evidence(ctx, (enum rdp_evidence)conf->key.kind[i], r, ev, nth, k);
 	if (!k->main.fp)
 		k->main = k->correlation;
+	if (k->by_source && !nth)
+		k->users = rdp_users_key(ctx, ev);
+	if (k->by_user || k->by_source)
+		k->unclaimed = beside(ctx, "unclaimed", ev);
 	k->by_id &= k->main.fp != k->correlation.fp;
 	if (!k->by_token && !k->leg.fp && rdp_chain_has(&conf->key, RDP_BY_TOKEN))
 		k->leg = key_with_source(ctx, "leg", HF_NONE, &ev->source);
 }
 
 /* ---- what an operator means ---- */
+
+/* Kinds that no word of `key` names. */
+static const char *const other_kinds[] = {"weak", "users-at", "unclaimed"};
+#define OTHERS (sizeof other_kinds / sizeof other_kinds[0])
 
 /* The kind before the first colon, if it is one; taken off *text. */
 static struct hf_bytes kind_of(struct hf_bytes *text)
@@ -222,8 +249,9 @@ static struct hf_bytes kind_of(struct hf_bytes *text)
 
 	if (n == text->n)
 		return HF_NONE;
-	if (hf_bytes_ieq(word, HF_LIT("weak")))
-		found = HF_LIT("weak");
+	for (unsigned i = 0; i < OTHERS; i++)
+		if (hf_bytes_ieq(word, hf_bytes_str(other_kinds[i])))
+			found = hf_bytes_str(other_kinds[i]);
 	for (unsigned e = 0; e < RDP_EVIDENCES; e++)
 		if (hf_bytes_ieq(word, rdp_evidence_name((enum rdp_evidence)e)))
 			found = rdp_evidence_name((enum rdp_evidence)e);
@@ -242,7 +270,8 @@ static struct hf_bytes meant(struct hf_bytes text)
 		return HF_NONE;
 	for (unsigned e = 0; e < RDP_EVIDENCES; e++)
 		hf_nearest_add(&near, rdp_evidence_name((enum rdp_evidence)e));
-	hf_nearest_add(&near, HF_LIT("weak"));
+	for (unsigned i = 0; i < OTHERS; i++)
+		hf_nearest_add(&near, hf_bytes_str(other_kinds[i]));
 	return hf_slip(word, near.names[0]) ? near.names[0] : HF_NONE;
 }
 
@@ -269,19 +298,31 @@ static enum hf_err read_user(const struct hf_ctx *ctx, struct hf_bytes text, str
 	return HF_OK;
 }
 
-/* An address, with a port for that kind; a network is written as tables show it. */
 static enum hf_err read_addr(const struct hf_ctx *ctx, enum rdp_evidence e, struct hf_bytes text, struct hf_key *out)
 {
-	size_t slash = e == RDP_BY_SOURCE ? hf_bytes_find(text, '/') : text.n;
-	struct hf_bytes bits = hf_bytes_sub(text, slash + 1, text.n);
 	struct hf_addr a;
-	uint64_t v;
 
-	if (hf_addr_read(hf_bytes_sub(text, 0, slash), 0, &a) != HF_OK || (a.port != 0) != (e == RDP_BY_SOURCE_PORT))
-		return HF_EINVAL;
-	if (slash < text.n && hf_read_uint(bits, 128, &v) != HF_OK)
+	if (hf_addr_read(text, 0, &a) != HF_OK || (a.port != 0) != (e == RDP_BY_SOURCE_PORT))
 		return HF_EINVAL;
 	*out = key_of_addr(ctx, e, &a);
+	return HF_OK;
+}
+
+/* An address or, as tables show it, its network; behind a bond of several its number. */
+static enum hf_err read_source(const struct hf_ctx *ctx, struct hf_bytes kind, struct hf_bytes text, struct hf_key *out)
+{
+	size_t hash = hf_bytes_find(text, '#'), slash = hf_bytes_find(hf_bytes_sub(text, 0, hash), '/');
+	struct hf_bytes number = hf_bytes_sub(text, hash + 1, text.n), bits = hf_bytes_sub(text, slash + 1, hash);
+	uint64_t nth = 1, v;
+	struct hf_addr a;
+
+	if (hash < text.n && (hf_read_uint(number, RDP_BONDS, &nth) != HF_OK || nth < 2 || !hf_bytes_eq(kind, rdp_evidence_name(RDP_BY_SOURCE))))
+		return HF_EINVAL;
+	if (slash < hash && hf_read_uint(bits, 128, &v) != HF_OK)
+		return HF_EINVAL;
+	if (hf_addr_read(hf_bytes_sub(text, 0, slash), 0, &a) != HF_OK || a.port)
+		return HF_EINVAL;
+	*out = key_of_source(ctx, (const char *)kind.p, &a, (unsigned)nth - 1);
 	return HF_OK;
 }
 
@@ -316,9 +357,10 @@ static enum hf_err read_joined(const struct hf_ctx *ctx, bool weak, struct hf_by
 	return HF_OK;
 }
 
+static bool is_kind(struct hf_bytes kind, enum rdp_evidence e) { return hf_bytes_eq(kind, rdp_evidence_name(e)); }
+
 enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
 {
-	static const enum rdp_evidence addresses[] = {RDP_BY_SOURCE, RDP_BY_SOURCE_PORT, RDP_BY_DESTINATION};
 	const struct rdp_conf *conf = ctx->conf;
 	struct hf_bytes kind = kind_of(&text);
 
@@ -326,12 +368,15 @@ enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct 
 		return HF_ENOENT;
 	if (kind.n == 0)
 		kind = first_kind(&conf->key);
-	for (unsigned i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
-		if (hf_bytes_eq(kind, rdp_evidence_name(addresses[i])))
-			return read_addr(ctx, addresses[i], text, out);
-	if (hf_bytes_eq(kind, rdp_evidence_name(RDP_BY_USER)))
+	if (is_kind(kind, RDP_BY_SOURCE) || hf_bytes_eq(kind, HF_LIT("users-at")) || hf_bytes_eq(kind, HF_LIT("unclaimed")))
+		return read_source(ctx, kind, text, out);
+	if (is_kind(kind, RDP_BY_SOURCE_PORT))
+		return read_addr(ctx, RDP_BY_SOURCE_PORT, text, out);
+	if (is_kind(kind, RDP_BY_DESTINATION))
+		return read_addr(ctx, RDP_BY_DESTINATION, text, out);
+	if (is_kind(kind, RDP_BY_USER))
 		return read_user(ctx, text, out);
-	if (hf_bytes_eq(kind, rdp_evidence_name(RDP_BY_CORRELATION)))
+	if (is_kind(kind, RDP_BY_CORRELATION))
 		return read_id(ctx, text, out);
 	return read_joined(ctx, hf_bytes_eq(kind, HF_LIT("weak")), text, out);
 }

@@ -13,7 +13,9 @@ struct rdp_keys {
 	bool by_user;          /* main is a user */
 	uint64_t perhaps;      /* of the same person, written otherwise: followed where main has no bond; 0: none */
 	struct hf_key short_name; /* main is weak: leads who comes by the name alone to the same host; fp 0: none */
-	struct hf_key source;  /* whatever main is; fp 0 when the chain does not use it */
+	bool by_source;        /* main is a bond of the source: there is no usable name */
+	struct hf_key users;   /* by_source, the first bond: without it, where its users are */
+	struct hf_key unclaimed; /* by_user, by_source: where a session of nobody known of this source is */
 	struct hf_key correlation; /* the connection's id; as source */
 	bool by_id;            /* the id comes before main: where it is known, it decides */
 	bool by_token;         /* the token comes first */
@@ -25,9 +27,12 @@ struct rdp_keys {
 	unsigned facts[2];     /* reasons to be counted, 0 = none */
 };
 
-/* The source's, if the chain uses it; else fp 0. */
-struct hf_key rdp_source_key(const struct hf_ctx *ctx, const struct hf_event *ev);
-void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, struct rdp_keys *k);
+#define RDP_BONDS 8u /* bonds a source may have, one where the one before it is crowded: as many as a parcel's turns allow to be asked for, with room to spare */
+
+/* The second name of the bonds of the source's users; fp 0 where the chain does not use it. */
+struct hf_key rdp_users_key(const struct hf_ctx *ctx, const struct hf_event *ev);
+/* nth: of the source's bonds, from 0, where that decides; from RDP_BONDS on each connection is its own. */
+void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, unsigned nth, struct rdp_keys *k);
 
 /* hf_front.key_read */
 enum hf_err rdp_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);

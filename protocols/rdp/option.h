@@ -18,12 +18,14 @@ struct rdp_conf {
 	uint64_t user_match;
 	struct hf_bytes own_domains;
 	uint64_t linger;     /* ms */
+	uint64_t source_limit;  /* live connections without a usable name on one bond of their source; 0: no limit */
+	uint64_t source_linger; /* ms */
 	uint64_t dial_retry, dial_limit; /* ms */
 	uint64_t firm_after; /* octets */
 	uint64_t udp_idle;   /* ms */
 };
 
-#define RDP_OPTIONS 8u
+#define RDP_OPTIONS 10u
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);

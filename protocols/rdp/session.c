@@ -21,21 +21,21 @@ static void relay(const struct hf_ctx *ctx, const struct hf_event *ev, struct rd
 	a->relay.names[1] = syn_source_name(ctx, &ev->source);
 }
 
-/* The source as a second name of a user's bond, so that a later request without a cookie finds the host. An older bond of the source
- * stays, unless this user had to leave its host. */
+/* The source as a second name of a user's bond, so that a later request without a cookie finds the host. An older one of the
+ * source stays, unless this user had to leave its host. */
 static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
-	struct hf_key source;
+	struct hf_key users;
 	struct hf_act *a;
 
 	if (!f->by_user || !f->entry_fp)
 		return;
-	source = rdp_source_key(ctx, ev);
-	if (!source.fp)
+	users = rdp_users_key(ctx, ev);
+	if (!users.fp)
 		return;
-	f->alias_fp = source.fp;
-	a = flow_learn(acts, source, HF_LIFE_OPEN, f);
+	f->alias_fp = users.fp;
+	a = flow_learn(acts, users, HF_LIFE_OPEN, f);
 	a->learn.server = f->server;
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;
@@ -54,6 +54,32 @@ static void open_short(struct rdp_flow *f, struct hf_acts *acts)
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;
 	a->learn.move = f->moved;
+}
+
+/* The session of nobody known waits for a user of its source to claim it. */
+static void open_unclaimed(struct rdp_flow *f, struct hf_acts *acts)
+{
+	struct hf_act *a;
+
+	if (!f->by_source || !f->unclaimed_fp)
+		return;
+	a = flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_OPEN, f);
+	a->learn.server = f->server;
+	a->learn.flags = HF_BOND | HF_TENTATIVE;
+	a->learn.why = HF_WHY_BOND;
+}
+
+/* A claim of a user whom no host has taken is none. */
+static void close_unclaimed(const struct hf_ctx *ctx, const struct rdp_flow *f, struct hf_acts *acts)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	struct hf_act *a;
+
+	if (!f->unclaimed_fp || f->by_source != f->confirmed || (!f->by_source && f->moved))
+		return;
+	a = flow_learn(acts, flow_key(f->unclaimed_fp), f->by_source ? HF_LIFE_CLOSE : HF_LIFE_START, f);
+	a->learn.server = f->by_source ? 0 : f->server;
+	a->learn.life_s = f->by_source || !conf ? f->linger_s : (uint32_t)(conf->source_linger / 1000);
 }
 
 /* The connection's id leads to the same host as long as it lives, and a moment longer. */
@@ -89,6 +115,7 @@ void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 	if (f->confirmed) {
 		open_alias(ctx, ev, acts);
 		open_short(f, acts);
+		open_unclaimed(f, acts);
 		open_id(f, acts);
 	} else {
 		flow_count(acts, r == X224_REPLY_NEG_FAILURE ? RDP_R_NEG_FAILURE : RDP_R_NO_CONFIRM);
@@ -108,7 +135,9 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 	a->learn.server = f->server;
 	a->learn.flags = flow_flags(f);
 	if (f->alias_fp)
-		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_START, f); /* not TOUCH: it may be a counted bond of its own */
+		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_START, f);
+	if (f->by_source && f->unclaimed_fp)
+		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_START, f);
 }
 
 /* The configuration may be gone, then what it said at the start counts. A bond that this flow made
@@ -125,6 +154,7 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
+	close_unclaimed(ctx, f, acts);
 	if (f->id_fp && f->confirmed)
 		flow_learn(acts, flow_key(f->id_fp), HF_LIFE_CLOSE, f)->learn.life_s = LEG_S;
 	if (!f->leg_fp || !f->confirmed)

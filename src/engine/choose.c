@@ -33,11 +33,20 @@ static enum taken place_new(struct hf_engine *e, const struct hf_question *q, ui
 /* Of a session that has been answered and has not ended. */
 static bool is_firm(unsigned flags) { return (flags & (HF_COUNTED | HF_TENTATIVE)) == HF_COUNTED; }
 
-static bool has_flows(const struct hf_engine *e, const struct shard *s, uint64_t fp)
+/* What the question is about; one that is only explained has no life of its own. */
+static enum hf_life life_of(const struct hf_question *q) { return q->trace ? q->trace->life : q->life; }
+
+static uint32_t flows_of(const struct hf_engine *e, const struct shard *s, uint64_t fp)
 {
 	const struct record *r = record_of(e, s, fp);
 
-	return r && r->flows;
+	return r ? r->flows : 0;
+}
+
+/* The key's entry would answer one flow more than it may; a flow that is counted already asks with START. */
+static bool crowded(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, const struct hf_answer *a)
+{
+	return q->max_flows && !a->server && life_of(q) != HF_LIFE_START && flows_of(e, s, q->key.fp) >= q->max_flows;
 }
 
 static void answer_known(const struct hf_question *q, uint16_t server, struct hf_answer *a)
@@ -53,7 +62,7 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 {
 	struct glimpse g;
 
-	if (q->life != HF_LIFE_NONE && (q->life != HF_LIFE_TOUCH || e->conf.mode == HF_MODE_TABLE)) /* a record shows when it was seen */
+	if (q->max_flows || (q->life != HF_LIFE_NONE && (q->life != HF_LIFE_TOUCH || e->conf.mode == HF_MODE_TABLE))) /* a record shows when it was seen */
 		return false;
 	g = ledger_glance(s, q->key.fp, now_ms);
 	if (g.is == GLANCE_NONE && q->life == HF_LIFE_NONE) {
@@ -72,26 +81,28 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 	return true;
 }
 
-/* What the question is about; one that is only explained has no life of its own. */
-static enum hf_life life_of(const struct hf_question *q) { return q->trace ? q->trace->life : q->life; }
-
 /* The key has an entry. */
 static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct hf_question *q, uint16_t bond,
 			 struct hf_answer *a, uint64_t now_ms)
 {
+	uint16_t follow = q->place ? bond : 0; /* of the others it is for a key without an entry */
 	const struct wish w = {q->life, q->life_s, q->flags};
-	bool stays = evidence_stays(e, q, x->server, q->renews && has_flows(e, s, x->fp), now_ms) == HF_VERDICT_TAKEN ||
+	bool stays = evidence_stays(e, q, x->server, q->renews && flows_of(e, s, x->fp) != 0, now_ms) == HF_VERDICT_TAKEN ||
 		     (q->unless_firm && is_firm(x->flags));
 	bool rewrites = wish_makes(q->life) || q->life == HF_LIFE_TOUCH;
 	enum taken taken = TAKEN_NOT;
 
 	a->known = true;
 	a->firm = is_firm(x->flags);
+	if (crowded(e, s, q, a)) {
+		a->crowded = true;
+		return;
+	}
 	if (!a->server && stays) {
 		answer_known(q, x->server, a);
 	} else if (!a->server) {
 		a->left = q->renews;
-		taken = place_new(e, q, bond || !q->renews ? bond : x->server, wish_makes(life_of(q)) || life_of(q) == HF_LIFE_TOUCH, a, now_ms);
+		taken = place_new(e, q, follow || !q->renews ? follow : x->server, wish_makes(life_of(q)) || life_of(q) == HF_LIFE_TOUCH, a, now_ms);
 	}
 	if (!stays && rewrites && (taken != TAKEN_NOT || serves(e, a->server)))
 		wish_rename(e, s, x, a->server, a->why);
@@ -126,12 +137,14 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 /* Only looks: nothing is wanted of the entry (explain has seen to it), and an expired one stays where it is. */
 static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
 {
+	enum hf_verdict v;
 	struct entry x;
 	uint32_t place;
 
 	shard_lock(e, s, q->key.fp);
 	if (ledger_look(e, s, q->key.fp, now_ms, &place, &x)) {
-		evidence_trace(e, q, HF_STEP_ENTRY, q->key.fp, &x, evidence_stays(e, q, x.server, q->renews && has_flows(e, s, x.fp), now_ms), now_ms);
+		v = crowded(e, s, q, a) ? HF_VERDICT_FLOWS : evidence_stays(e, q, x.server, q->renews && flows_of(e, s, x.fp) != 0, now_ms);
+		evidence_trace(e, q, HF_STEP_ENTRY, q->key.fp, &x, v, now_ms);
 		choose_known(e, s, place, &x, q, bond, a, now_ms);
 	} else {
 		x = (struct entry){0};
@@ -156,6 +169,9 @@ __attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct 
 	spin_unlock(&s->lock);
 }
 
+/* The bond of another key than its own may place it. */
+static inline bool places_by_bond(const struct hf_question *q) { return q->place ? q->place != q->key.fp : (q->place_else | q->place_last) != 0; }
+
 /* Who asks for the server alone has it from a hint, or from a slot none of whose sessions is elsewhere. */
 static inline bool at_rest(const struct hf_engine *e, const struct hf_question *q, struct hf_answer *a)
 {
@@ -163,7 +179,7 @@ static inline bool at_rest(const struct hf_engine *e, const struct hf_question *
 
 	if (a->server)
 		return true;
-	if (!q->key.fp || (q->place && q->place != q->key.fp) || q->n_avoid || q->unplaced || (e->conf.mode != HF_MODE_AUTO && e->conf.mode != HF_MODE_HASH))
+	if (!q->key.fp || places_by_bond(q) || q->n_avoid || q->unplaced || (e->conf.mode != HF_MODE_AUTO && e->conf.mode != HF_MODE_HASH))
 		return false;
 	word = slot_word(e, slot_of(e, q->key.fp));
 	if (SLOT_EXCEPTIONS(word) || SLOT_OWNER(word) == NO_OWNER || state_of(e, SLOT_OWNER(word)) != HF_STATE_UP)
@@ -176,6 +192,7 @@ static inline bool at_rest(const struct hf_engine *e, const struct hf_question *
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
 	uint16_t bond = 0;
+	uint64_t by = 0;
 	struct shard *s;
 
 	memset(a, 0, sizeof *a);
@@ -189,8 +206,8 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 		a->server = to.server;
 		a->why = to.why;
 	}
-	if (!a->server && (q->place ? q->place != q->key.fp : q->place_else != 0))
-		bond = evidence_bond(e, q, now_ms);
+	if (!a->server && places_by_bond(q))
+		bond = evidence_bond(e, q, &by, now_ms);
 	if (q->key.fp && e->conf.mode != HF_MODE_NONE) {
 		s = shard_of(e, q->key.fp);
 		if (q->trace)
@@ -200,6 +217,8 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 	} else if (!a->server && (q->key.fp || q->place)) {
 		place_new(e, q, bond, false, a, now_ms);
 	}
+	if (a->why == HF_WHY_BOND && !a->known && a->server == bond)
+		a->led_by = by;
 	if (q->renews && (a->why == HF_WHY_BOND || a->why == HF_WHY_ENTRY || a->why == HF_WHY_TOKEN || a->why == HF_WHY_DIALOG))
 		a->hold_ms = evidence_hold_ms(e, a->server, now_ms);
 }

@@ -34,11 +34,17 @@ static uint16_t entry_server(struct hf_engine *e, const struct hf_question *q, e
 	return v == HF_VERDICT_TAKEN || v == HF_VERDICT_TRIED ? x.server : 0;
 }
 
-uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms)
+uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t *by, uint64_t now_ms)
 {
-	uint16_t id = q->place ? entry_server(e, q, HF_STEP_BOND, q->place, now_ms) : 0;
+	const uint64_t keys[] = {q->place, q->place_else, q->place_last};
+	uint16_t id = 0;
 
-	return id || !q->place_else ? id : entry_server(e, q, HF_STEP_BOND, q->place_else, now_ms);
+	for (unsigned i = 0; i < sizeof keys / sizeof keys[0] && !id; i++)
+		if (keys[i]) {
+			id = entry_server(e, q, HF_STEP_BOND, keys[i], now_ms);
+			*by = keys[i];
+		}
+	return id;
 }
 
 uint64_t evidence_hold_ms(const struct hf_engine *e, uint16_t id, uint64_t now_ms)

@@ -34,7 +34,7 @@ uint64_t evidence_hold_ms(const struct hf_engine *e, uint16_t id, uint64_t now_m
 /* Answers by the hint or a reference of the question, where one holds. */
 void evidence_named(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms);
 /* The server of the placing keys' entries, 0 without one that serves. */
-uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms);
+uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t *by, uint64_t now_ms); /* *by: the key it is of */
 void evidence_trace(const struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, const struct entry *x, enum hf_verdict v,
 		    uint64_t now_ms);
 

@@ -73,10 +73,11 @@ static void keys(struct hf_bytes text, bool as_token, const struct hf_addr *sour
 	struct rdp_keys k;
 
 	hf_arena_init(&arena, memory, sizeof memory);
-	rdp_keys_of(&ctx, &r, &(struct hf_event){.source = *source, .local = *source}, &k);
+	rdp_keys_of(&ctx, &r, &(struct hf_event){.source = *source, .local = *source}, 0, &k);
 	MUST(!k.by_user || k.main.fp);
 	typed(&k.main);
-	typed(&k.source);
+	typed(&k.users);
+	typed(&k.unclaimed);
 	typed(&k.correlation);
 	typed(&k.token);
 	MUST(!k.hint.family || k.token.fp);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ struct kit {
 /* The defaults of the rows that have a reader of their own are read by it, the others stand here. */
 KIT_UNUSED static void kit_conf(struct rdp_conf *c)
 {
-	*c = (struct rdp_conf){.linger = 86400000, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
+	*c = (struct rdp_conf){.linger = 86400000, .source_limit = 4, .source_linger = 900000, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
 	for (unsigned i = 0; i < RDP_OPTIONS; i++)
 		if (rdp_options[i].type == HF_OPT_CUSTOM) {
 			uint8_t why[128];
@@ -176,7 +177,26 @@ KIT_UNUSED static void kit_choice(struct kit *k, uint32_t server, enum hf_why wh
 	k->chosen.server = server;
 	k->chosen.why = why;
 	k->chosen.hold_ms = why == HF_WHY_BOND || why == HF_WHY_ENTRY || why == HF_WHY_TOKEN || why == HF_WHY_DIALOG ? k->hold_ms : 0;
+	k->chosen.led_by = 0;
 	kit_step(k, (struct hf_event){.kind = HF_EV_CHOICE, .bytes = k->client, .chosen = &k->chosen});
+}
+
+/* It has no bond, and was taken to where another key has one. */
+KIT_UNUSED static void kit_led(struct kit *k, uint32_t server, uint64_t by)
+{
+	k->chosen.server = server;
+	k->chosen.why = HF_WHY_BOND;
+	k->chosen.led_by = by;
+	k->chosen.hold_ms = k->hold_ms;
+	kit_step(k, (struct hf_event){.kind = HF_EV_CHOICE, .bytes = k->client, .chosen = &k->chosen});
+}
+
+/* As many live connections as may go by its key. */
+KIT_UNUSED static void kit_crowded(struct kit *k)
+{
+	struct hf_chosen c = {.none = HF_R_NO_SERVER, .known = true, .crowded = true};
+
+	kit_step(k, (struct hf_event){.kind = HF_EV_CHOICE, .bytes = k->client, .chosen = &c});
 }
 
 /* The host that was chosen does not take the connection. */

@@ -22,7 +22,7 @@ static void test_life(void **state)
 {
 	struct kit *k = kit_new();
 	const struct hf_ask *q = ask_for(k, "192.0.2.51:40000", USER("alice"));
-	uint64_t alice = fp(k, "user", "alice"), source = fp(k, "source", "192.0.2.51"), leg = fp(k, "leg", "192.0.2.51");
+	uint64_t alice = fp(k, "user", "alice"), source = fp(k, "users-at", "192.0.2.51"), leg = fp(k, "leg", "192.0.2.51");
 	const struct hf_act *a;
 
 	(void)state;
@@ -43,7 +43,7 @@ static void test_life(void **state)
 	assert_true(a->relay.client_used == k->client.n && a->relay.server_used == 0 && a->relay.mark == 1024);
 	a = learnt(k, source);
 	assert_true(a && a->learn.life == HF_LIFE_OPEN && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
-	assert_octets(a->learn.key.text, "source:192.0.2.51");
+	assert_octets(a->learn.key.text, "users-at:192.0.2.51");
 
 	kit_wake(k);
 	assert_int_equal(k->acts.n, 2);
@@ -187,7 +187,7 @@ static void r17_source_after_user(void **state)
 	(void)state;
 	kit_session(k, "192.0.2.51:1", USER("alice"), H1, HF_WHY_HOME);
 	learnt_fp = kit_nth(k, HF_ACT_LEARN, 1)->learn.key.fp;
-	assert_true(ask_for(k, "192.0.2.51:2", NEG)->key.fp == learnt_fp);
+	assert_true(ask_for(k, "192.0.2.51:2", NEG)->place_last == learnt_fp);
 	forget(k);
 	assert_true(ask_for(k, "192.0.2.51:3", USER("bob"))->key.fp == fp(k, "user", "bob"));
 	forget(k);
@@ -201,8 +201,9 @@ static void r18_no_cookies_at_all(void **state)
 
 	(void)state;
 	kit_session(k, "192.0.2.51:1", NEG, H1, HF_WHY_HOME);
-	assert_int_equal(k->acts.n, 1);
+	assert_int_equal(k->acts.n, 2);
 	assert_true(learnt(k, fp(k, "source", "192.0.2.51"))->learn.life == HF_LIFE_TOUCH);
+	assert_true(learnt(k, fp(k, "unclaimed", "192.0.2.51"))->learn.life == HF_LIFE_START);
 	free(k);
 }
 
@@ -552,7 +553,7 @@ static void test_hold_then_up(void **state)
 	kit_choice(k, H1, HF_WHY_BOND);
 	kit_server(k, CONFIRM, false);
 	assert_int_equal(kit_act(k, HF_ACT_RELAY)->relay.client_used, k->client.n);
-	assert_false(learnt(k, fp(k, "source", "192.0.2.51"))->learn.move);
+	assert_false(learnt(k, fp(k, "users-at", "192.0.2.51"))->learn.move);
 	forget(k);
 	free(k);
 }
@@ -585,8 +586,8 @@ static void test_move(void **state)
 		assert_true(kit_act(k, HF_ACT_ASK)->ask.again);
 		kit_choice(k, H2, HF_WHY_FAILOVER);
 		kit_server(k, CONFIRM, false);
-		assert_true(learnt(k, fp(k, "source", "192.0.2.51"))->learn.move);
-		assert_int_equal(learnt(k, fp(k, "source", "192.0.2.51"))->learn.server, H2);
+		assert_true(learnt(k, fp(k, "users-at", "192.0.2.51"))->learn.move);
+		assert_int_equal(learnt(k, fp(k, "users-at", "192.0.2.51"))->learn.server, H2);
 		forget(k);
 	}
 	free(k);

@@ -48,7 +48,7 @@ static void alias_of_a_network(void **state)
 	kit_ask(k, r);
 	kit_choice(k, H1, HF_WHY_HOME);
 	kit_server(k, CONFIRM, false);
-	assert_true(learnt(k, fp(k, "source", "192.0.2.0/24"))->learn.life == HF_LIFE_OPEN);
+	assert_true(learnt(k, fp(k, "users-at", "192.0.2.0/24"))->learn.life == HF_LIFE_OPEN);
 	done(r);
 	free(k);
 }
@@ -87,7 +87,7 @@ static void ids(void **state)
 	ask_for(k, "192.0.2.51:3", WITH_ID); /* nobody knows the id: the source decides, and counts it */
 	kit_choice(k, H2, HF_WHY_BOND);
 	a = learnt(k, source);
-	assert_true(a && !learnt(k, id) && a->learn.server == H2 && a->learn.flags & HF_COUNTED && a->learn.life_s == 86400);
+	assert_true(a && !learnt(k, id) && a->learn.server == H2 && a->learn.flags & HF_COUNTED && a->learn.life_s == 900);
 	kit_server(k, CONFIRM, false);
 	assert_true(learnt(k, id)->learn.life == HF_LIFE_OPEN);
 	forget(k);
@@ -128,6 +128,9 @@ static void typed(void **state)
 	static const struct { const char *key, *text, *kind, *octets; } rows[] = {
 		{"user source/24/64", "source:192.0.2.51", "source", "192.0.2.0/24"}, {"user source/24/64", "source:192.0.2.0/24", "source", "192.0.2.0/24"},
 		{"source/24/64", "2001:db8:1:2::9", "source", "2001:db8:1:2::/64"}, {"source", "source:192.0.2.51/x", NULL, NULL}, {"source", "source:192.0.2.51:7", NULL, NULL},
+		{"source/24", "source:192.0.2.9#2", "source", "192.0.2.0/24#2"}, {"source", "source:192.0.2.51#8", "source", "192.0.2.51#8"}, {"source", "source:192.0.2.51#9", NULL, NULL},
+		{"source", "source:192.0.2.51#1", NULL, NULL}, {"source", "users-at:192.0.2.51#2", NULL, NULL}, {"source", "users-at:192.0.2.51", "users-at", "192.0.2.51"},
+		{"source/24", "unclaimed:192.0.2.9", "unclaimed", "192.0.2.0/24"},
 		{"source-port", "192.0.2.51:7", "source-port", "192.0.2.51:7"}, {"source-port", "192.0.2.51", NULL, NULL}, {"token destination", "192.0.2.1", "destination", "192.0.2.1"},
 		{"user", "destination:192.0.2.1", "destination", "192.0.2.1"}, {"correlation", ID, "correlation", ID}, {"user", "CORRELATION:A1B2C3D4E5F60718293A4B5C6D7E8F90", "correlation", ID},
 		{"user", "correlation:a1", NULL, NULL}, {"token", "192.0.2.51", "source", "192.0.2.51"},

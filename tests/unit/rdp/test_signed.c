@@ -142,7 +142,7 @@ static void test_user_and_host(void **state)
 	a = learnt(k, alice);
 	assert_true(a && a->learn.server == 7 && a->learn.move && a->learn.life == HF_LIFE_OPEN && a->learn.flags == (HF_BOND | HF_COUNTED | HF_TENTATIVE));
 	kit_server(k, CONFIRM, false);
-	assert_non_null(learnt(k, fp(k, "source", "192.0.2.51"))); /* a second name, as for any user */
+	assert_non_null(learnt(k, fp(k, "users-at", "192.0.2.51"))); /* a second name, as for any user */
 	forget(k);
 	ask_with(k, "192.0.2.51:1", line(k, "alice", 7, NOW_S + 60), "");
 	kit_choice(k, 8, HF_WHY_BOND); /* 7 has left the pool */
