@@ -268,6 +268,15 @@ static inline struct hf_act *hf_act(struct hf_acts *acts, enum hf_act_kind kind)
 	return &acts->a[acts->n++];
 }
 
+static inline bool hf_ask_is_beside(const struct hf_ask *a)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < HF_BESIDE; i++)
+		any |= a->beside[i] != 0;
+	return any;
+}
+
 /* ---- probes: run by the control thread ---- */
 
 struct hf_probe {

@@ -49,11 +49,28 @@ static void say_place(struct hf_writer *w, const struct hf_ask *a)
 	hf_w_printable(w, hf_bytes_sub(a->place_octets, 0, 128));
 }
 
+/* A datagram that would open a flow; if there is no server for it, the next step says why. */
+static void say_beside(struct teller *t, const struct hf_note *n)
+{
+	struct hf_server_view v;
+
+	if (!n->answer.server)
+		return;
+	tell_begin(t, "session");
+	list_name(t->engine, HF_F_SERVER, n->answer.server, t->j);
+	hf_w_printf(tell_say(t), "it belongs to a live session at %s, and goes there with all that follows", tell_name(t, n->answer.server, &v));
+	tell_end(t);
+}
+
 static void say_ask(struct teller *t, const struct hf_note *n)
 {
 	const struct hf_ask *a = &n->act.ask;
 	struct hf_writer *w;
 
+	if (hf_ask_is_beside(a)) {
+		say_beside(t, n);
+		return;
+	}
 	if (a->key.fp)
 		tell_key(t, &a->key);
 	if (a->place || a->unplaced) {

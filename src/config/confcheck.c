@@ -154,6 +154,17 @@ static void check_ways(const struct hf_conf_service *v, struct finding_to *to)
 	}
 }
 
+/* Datagrams that go beside connections belong to none where none come. */
+static void check_beside(const struct hf_conf_service *v, struct finding_to *to)
+{
+	bool any = !v->n_listens;
+
+	for (unsigned i = 0; i < v->n_listens; i++)
+		any |= hf_transport_is_stream(v->listens[i].transport);
+	if (!any)
+		finding_error(to, v->listens[0].line, "listen: datagrams of protocol %s go beside connections: add a listen = tcp://... to [service %s]", v->front->name, v->name);
+}
+
 /* ---- TLS ---- */
 
 static unsigned line_of(const struct load *l, const struct ini_section *s, const char *option)
@@ -209,9 +220,14 @@ void confcheck_whole(struct load *l, struct finding_to *to)
 	unsigned line = l->gateway ? l->gateway->line : 1;
 
 	endpoint_check_listens(l->services, l->conf.n_services, to);
-	for (unsigned i = 0; i < l->conf.n_services; i++)
-		if (l->services[i].front && (l->services[i].front->datagrams || l->services[i].front->framed))
+	for (unsigned i = 0; i < l->conf.n_services; i++) {
+		const struct hf_front *front = l->services[i].front;
+
+		if (front && (front->datagrams || front->framed))
 			check_ways(&l->services[i], to);
+		if (front && front->datagram_flows)
+			check_beside(&l->services[i], to);
+	}
 	if (!l->conf.n_services)
 		finding_error(to, 1, "there is no [service NAME]: nothing to do");
 	if (!l->conf.gateway.cluster_secret_file.n)

@@ -91,7 +91,7 @@ static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
 {
 	bool used = a->unplaced || (!a->key.fp && !a->place);
 
-	return a->spread || !used ? a->spread : hf_sip13(p->w->net->site.hash_key, hf_addr_ip(&p->ev.source));
+	return a->spread || !used ? a->spread : hf_sip13(p->ctx.site->hash_key, hf_addr_ip(&p->ev.source));
 }
 
 /* What begins a session that counts, for all that the parcel says: not an attempt at the next server. */
@@ -121,27 +121,21 @@ static unsigned shed(const struct parcel *p, const struct hf_question *q)
 }
 
 /* Of a datagram that would open a flow: the server of the relayed flow that it belongs to. */
-static void choose_beside(struct parcel *p, const struct hf_ask *a)
+static void choose_beside(struct parcel *p, const struct hf_act *act)
 {
-	unsigned none = anchors_find(p->anchors, p->rt->id, a->beside, &p->beside);
+	unsigned none = anchors_find(p->anchors, p->rt->id, act->ask.beside, &p->beside);
 	const struct snap_member *m = none ? NULL : worker_by_hash(p->w, p->service->pool, p->beside.server);
-	const struct hf_answer found = {.why = HF_WHY_ENTRY, .known = true};
+	const struct hf_answer answer = {.server = m ? m->id : HF_NO_SERVER, .why = m ? HF_WHY_ENTRY : HF_WHY_NONE, .known = m != NULL};
 
-	choose(p, 0, m, m ? &found : &(const struct hf_answer){0});
+	p->next = HF_EV_CHOICE;
+	choose(p, 0, m, &answer);
+	if (p->story)
+		explain_beside(p, act, &answer);
 	if (none)
 		p->chosen.none = none;
 }
 
-static bool asks_beside(const struct parcel *p, const struct hf_ask *a)
-{
-	bool named = false;
-
-	for (unsigned i = 0; i < HF_BESIDE; i++)
-		named |= a->beside[i] != 0;
-	return named && !p->flow && p->rt->front->datagram_flows;
-}
-
-void ask_act(struct parcel *p, const struct hf_act *act)
+static void ask_engine(struct parcel *p, const struct hf_act *act)
 {
 	const struct hf_ask *a = &act->ask;
 	uint16_t avoid[HF_AVOID_MAX];
@@ -159,10 +153,6 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 		return;
 	}
 	p->next = HF_EV_CHOICE;
-	if (asks_beside(p, a)) {
-		choose_beside(p, a);
-		return;
-	}
 	p->sticky = a->key.fp;
 	p->holds = a->holds;
 	if (a->again && parcel_paired(p)) {
@@ -192,6 +182,14 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 	if (answer.over)
 		parcel_count(p, HF_R_ENTRY_QUOTA);
 	choose(p, a->tag, worker_by_id(p->w, p->service->pool, answer.server), &answer);
+}
+
+void ask_act(struct parcel *p, const struct hf_act *act)
+{
+	if (hf_ask_is_beside(&act->ask) && !p->flow && p->rt->front->datagram_flows)
+		choose_beside(p, act);
+	else
+		ask_engine(p, act);
 }
 
 /* ---- learning ---- */

@@ -10,6 +10,7 @@
 #include "sock.h"
 #include "tale.h"
 #include "notice.h"
+#include "udp.h"
 
 #define DRAIN_MS 2000      /* what was sent to a client that is refused has this long to arrive */
 

@@ -47,6 +47,8 @@ void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_que
 	*a = n->answer;
 }
 
+void explain_beside(struct parcel *p, const struct hf_act *act, const struct hf_answer *a) { note(p, act)->answer = *a; }
+
 /* ---- where it comes from ---- */
 
 static const struct hf_listener_info *listener_for(const struct snap_service *s, unsigned family, enum hf_transport t)
@@ -95,6 +97,8 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 
 	if (!s || (transport != HF_TRANSPORTS && !(s->conf->front->transports & HF_TRANSPORT_BIT(transport))))
 		return false;
+	if (transport == HF_TRANSPORTS && s->conf->front->datagram_flows)
+		transport = s->conf->front->server_transport; /* what opens a session; datagrams go beside that */
 	*out = (struct hf_story){.service = s->conf, .listener = listener_for(s, from->family, transport), .from = *from};
 	out->transport = transport == HF_TRANSPORTS ? out->listener->transport : transport;
 	if (!from->family)

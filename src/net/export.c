@@ -9,6 +9,7 @@
 
 #include "holdfast/clock.h"
 #include "sock.h"
+#include "udp.h"
 
 #define BATCH 32                 /* packets a call */
 #define ROOM (256u * 1024)       /* octets of a batch */

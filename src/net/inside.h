@@ -311,12 +311,8 @@ void worker_wake(struct worker *w);
 void worker_stop(struct worker *w); /* all of them before the first fini: they write to each other's boxes */
 void worker_fini(struct worker *w);
 
-/* ---- datagrams (udp.c) ---- */
-
 /* Sends all that a turn has gathered: datagrams, then connections (stream.c). At the end of each turn; never inside a step. */
 void worker_flush(struct worker *w);
-/* base with its splices into out; the length, or 0 when it does not fit or the splices are not in order. */
-size_t udp_compose(uint8_t *out, size_t cap, struct hf_bytes base, const struct hf_splice *splices, unsigned n);
 
 /* ---- parcels (deliver.c) ---- */
 
@@ -357,6 +353,7 @@ void ask_reach(struct parcel *p, const struct snap_member *m);
 /* explain.c: in place of doing it, counting it, asking it */
 void explain_act(struct parcel *p, const struct hf_act *act);
 void explain_count(struct parcel *p, unsigned reason);
+void explain_beside(struct parcel *p, const struct hf_act *act, const struct hf_answer *a);
 void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, struct hf_answer *a);
 /* A flow whose two sides are joined: its octets are no messages. */
 static inline bool parcel_paired(const struct parcel *p) { return p->flow && !p->rt->front->framed; }

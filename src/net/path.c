@@ -93,6 +93,12 @@ static void each(struct worker *w, void (*fn)(struct path *))
 
 /* ---- the end ---- */
 
+static void hang_up(struct path *p)
+{
+	timer_fini(&p->timer);
+	watch_close(&p->watch);
+}
+
 void path_end(struct path *p, unsigned reason)
 {
 	struct worker *w = p->w;
@@ -109,8 +115,7 @@ void path_end(struct path *p, unsigned reason)
 	atomic_fetch_sub_explicit(&w->net->open_paths, 1, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&c->open_paths, 1, memory_order_relaxed);
 	hf_engine_hold(p->pool->engine, p->server, -1);
-	timer_fini(&p->timer);
-	watch_close(&p->watch);
+	hang_up(p);
 	free(p);
 }
 
@@ -233,33 +238,30 @@ static struct path *make(const struct parcel *q, const struct snap_member *m, ui
 	return p;
 }
 
-/* Its socket, watched. */
-static bool dial(struct path *p, const struct snap_member *m)
+/* Its socket, watched. HF_R_NONE, or why there is none. */
+static unsigned dial(struct path *p, const struct snap_member *m)
 {
 	int fd = sock_connect(&m->addr, false, NULL);
 
 	if (fd < 0)
-		return false;
+		return sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
 	watch_init(&p->watch, p->w->poller, fd, path_readable, p);
 	if (timer_init(&p->timer, poller_timers(p->w->poller), expired, p) && watch_set(&p->watch, HF_READ))
-		return true;
-	timer_fini(&p->timer);
-	watch_close(&p->watch);
-	return false;
+		return HF_R_NONE;
+	hang_up(p);
+	return HF_R_NO_MEMORY;
 }
 
 /* HF_R_NONE: it is counted and has its socket. */
 static unsigned open_to(struct path *p, const struct snap_service *s, const struct snap_member *m)
 {
-	unsigned why;
+	unsigned why = dial(p, m);
 
-	if (!dial(p, m))
-		return sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
-	why = count(p, s);
-	if (why == HF_R_NONE)
+	if (why != HF_R_NONE)
 		return why;
-	timer_fini(&p->timer);
-	watch_close(&p->watch);
+	why = count(p, s);
+	if (why != HF_R_NONE)
+		hang_up(p);
 	return why;
 }
 

@@ -22,5 +22,7 @@ void udp_pass(struct worker *w, struct service_rt *rt, int fd, struct hf_bytes b
 #define UDP_BATCH 32 /* datagrams a call; more gains nothing measurable */
 int udp_fetch(struct worker *w, int fd, struct hf_bytes got[UDP_BATCH]);
 void udp_flush(struct worker *w);
+/* base with its splices into out; the length, or 0 when it does not fit or the splices are not in order. */
+size_t udp_compose(uint8_t *out, size_t cap, struct hf_bytes base, const struct hf_splice *splices, unsigned n);
 
 #endif

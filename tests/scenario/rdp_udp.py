@@ -1,7 +1,7 @@
 """RDP over UDP: the SYN of a client reaches the host of its connection, by the connection's id in either order or as the only one of its address; all that
 follows goes both ways as it is, whichever workers the two came to. Nothing goes anywhere for what belongs to no connection; and it ends with its connection,
 with its listener, and when it is silent."""
-import json, os, socket
+import json, os, socket, subprocess
 
 from _desk import Host, WAIT, confirmed
 from scenario import check, equal, until
@@ -142,11 +142,25 @@ def is_shown(f):
         check(f'{name}{{service="desktops"}} 7\n' in text, name, text)
 
 
+def is_explained(f, home):
+    """which connection a datagram would belong to, without sending it; without --via a request of a connection is meant"""
+    def explain(datagram, source, *via):
+        r = subprocess.run([f.s.program("HOLDFASTCTL", "holdfastctl"), "-s", f.g.socket, "--json", "explain", "--hex", "--from", source, *via], input=datagram.hex(),
+                           capture_output=True, text=True, timeout=20)
+        check(r.returncode == 0, "explain:", r.stderr)
+        return json.loads(r.stdout)["stories"][0]
+    x = explain(syn(), "127.0.5.2", "--via", "udp")
+    equal((x["server"], x["steps"][0]["step"], x["transport"]), (home, "session", "udp"), "a SYN of a source with one session")
+    equal([y["reason"] for y in explain(syn(), "127.0.5.1", "--via", "udp")["steps"]], ["many-sessions"], "a SYN of a source with several")
+    equal([y["reason"] for y in explain(bytes(20), "127.0.5.2", "--via", "udp")["steps"]], ["udp-no-flow"], "no SYN")
+    equal(explain(rdp_text.request(b"Cookie: mstshash=x"), "127.0.5.2")["transport"], "tcp", "a request")
+
+
 def is_told(s, f):
     """each has a line in the session log, with its octets and why it ended"""
     got = [x for x in (json.loads(x) for x in open(f.log)) if x.get("transport") == "udp"]
     ended = {x["source"].rsplit(":", 1)[0]: x for x in got}
-    equal((ended["127.0.5.3"]["reason"], ended["127.0.5.3"]["octets_up"], ended["127.0.5.3"]["octets_down"]), ("session-ended", 1237, 1242), "the line of one")
+    equal((ended["127.0.6.3"]["reason"], ended["127.0.6.3"]["octets_up"], ended["127.0.6.3"]["octets_down"]), ("session-ended", 1237, 1242), "the line of one")
     equal((ended["127.0.5.2"]["reason"], ended["127.0.5.6"]["reason"]), ("silent", "listener-removed"), "other ends")
     check(all(x["server"] in ("ts1", "ts2") and x["service"] == "desktops" and x["begin"].endswith("Z") for x in got), "lines:", got)
 
@@ -165,9 +179,10 @@ def r65_bound_or_dropped(s, f):
     u.close()
 
 
-def ends_with_its_session(s, f):
-    c, end, host = f.desktop("leaver", "127.0.5.3")
-    u = f.client("127.0.5.3")
+def ends_with_its_session(s, f, source="127.0.5.3"):
+    """whichever workers the two came to: of several one pair at least came to different ones"""
+    c, end, host = f.desktop("leaver", source)
+    u = f.client(source)
     at = opened(u, host, syn())
     before = f.service()["flows"]
     c.close(), end.close()
@@ -241,8 +256,10 @@ def run(s):
     f = Farm(s)
     open_, u = r66_by_id_and_by_source(s, f)
     is_shown(f)
+    is_explained(f, open_[-1][2].label)
     r65_bound_or_dropped(s, f)
-    ends_with_its_session(s, f)
+    for n in range(8):
+        ends_with_its_session(s, f, f"127.0.{6 + n}.3")
     no_more_than_was_sent(s, f)
     a_host_without_udp(s, f)
     silence(s, f, u)

@@ -149,6 +149,8 @@ static void test_pools_and_services(void **state)
 	assert_true(conf->pools[0].slots == 17 && conf->pools[0].load_factor == 2000);
 	accepts("[service a]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n[pool p]\nserver = a 192.0.2.2\naffinity = none\n");
 	accepts("[service a]\nprotocol = reef\nlisten = 192.0.2.1 udp://192.0.2.1\npool = p\n[pool p]\nserver = a 192.0.2.2\n"); /* datagrams beside connections */
+	refuses("[service a]\nprotocol = reef\nlisten = udp://192.0.2.1\npool = p\n[pool p]\nserver = a 192.0.2.2\n", 3,
+		"datagrams of protocol reef go beside connections: add a listen = tcp://... to [service a]");
 	refuses("[service a]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n[pool p]\nserver = a udp://192.0.2.2\n", 6, "udp:// is no transport of protocol reef: tcp");
 }
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "inside.h"
+#include "udp.h"
 
 static size_t compose(char *out, size_t cap, const char *base, const struct hf_splice *s, unsigned n)
 {

@@ -4,6 +4,7 @@
 #include "export.h"
 #include "hep.h"
 #include "notice.h"
+#include "udp.h"
 
 static uint8_t room[1 << 17];
 
