@@ -76,6 +76,7 @@ struct hf_conf_pool {
 	struct hf_conf_tls_pair tls_certificate; /* what we show them; empty: nothing */
 	bool tls_verify;
 	uint64_t tls_min_version;     /* 1.2, 1.3 */
+	uint64_t keep_alive;          /* ms of silence of a TCP connection, to clients and servers; 0 = never */
 	bool send_proxy;              /* a client's connection to a server begins with a PROXY header, version 2 */
 	uint64_t max_connecting;      /* connections of one client each that are being opened to a server at once; 0 = no limit */
 	uint64_t connecting_queue;    /* ... and that wait for it */

@@ -343,6 +343,9 @@ static const struct hf_option pool[] = {
 		.help = "A line that agents are sent first; without it nothing is."},
 	{"dial-timeout", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 100, .max = 5 * MINUTE, .dflt = "10s", AT(hf_conf_pool, dial_timeout),
 		.help = "A server that does not take a connection in this time has failed."},
+	{"keep-alive", HF_OPT_TIME, IN_BOTH, HF_RELOAD_NEW, .min = 1000, .max = 2 * HOUR, .dflt = "60s", .off_ok = true, AT(hf_conf_pool, keep_alive),
+		.help = "A TCP connection of a client or to a server that has been silent for so long is asked by the system whether the other end is there, then each third of that: middle boxes "
+			"forget silent connections, some after 200 s. Four questions without an answer end it."},
 	{"send-proxy", HF_OPT_BOOL, HF_IN_POOL, HF_RELOAD_NEW, .dflt = "no", AT(hf_conf_pool, send_proxy),
 		.help = "Whether each client's connection to a server begins with a PROXY header (version 2), which names the client; the server must want it. A server's send-proxy=yes or "
 			"send-proxy=no comes first."},

@@ -150,6 +150,7 @@ void lasting_free_pools(struct hf_net *net);
 /* ---- listeners.c ---- */
 
 enum hf_err listeners_open(struct hf_net *net, struct hf_snapshot *s, struct snap_service *v, struct hf_writer *why) HF_MUST_USE;
+void listeners_tune(const struct hf_net *net, const struct hf_snapshot *s); /* what accepted sockets have of theirs */
 enum hf_err listeners_own(struct snap_service *v) HF_MUST_USE;
 void listeners_release(struct hf_net *net, struct socks *x);
 

@@ -56,7 +56,7 @@ static bool dial(struct flow *f, const struct snap_service *s)
 	if (c->fd < 0)
 		return false;
 	f->local = sock_local(c->fd);
-	sock_tune(c->fd);
+	sock_tune(c->fd, s->pool->conf->keep_alive);
 	watch_init(&c->watch, f->w->poller, c->fd, conn_client_ready, f);
 	if (!timer_init(&f->deadline, poller_timers(f->w->poller), conn_expired, f) || !watch_set(&c->watch, HF_WRITE))
 		return false;

@@ -170,6 +170,14 @@ enum hf_err listeners_open(struct hf_net *net, struct hf_snapshot *s, struct sna
 	return HF_OK;
 }
 
+void listeners_tune(const struct hf_net *net, const struct hf_snapshot *s)
+{
+	for (unsigned i = 0; i < s->n_services; i++)
+		for (unsigned j = 0; j < s->services[i].n_infos; j++)
+			for (unsigned w = 0; hf_transport_is_stream(s->services[i].socks[j]->transport) && w < net->n_workers; w++)
+				sock_tune(s->services[i].socks[j]->fd[w], s->services[i].pool->conf->keep_alive);
+}
+
 #define OWN_MAX 256 /* addresses of a machine that are looked at */
 
 enum hf_err listeners_own(struct snap_service *v)

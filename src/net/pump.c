@@ -30,8 +30,10 @@ static void pass_fin(struct flow *f, enum hf_side from)
  * has it of its listener. */
 static void tune(struct flow *f)
 {
-	if (!f->tuned)
-		sock_tune(f->side[HF_SERVER].fd);
+	const struct snap_service *s = f->tuned ? NULL : snap_service(f->w->snap, f->service);
+
+	if (s) /* one whose service has just been removed keeps what the system gives */
+		sock_tune(f->side[HF_SERVER].fd, s->pool->conf->keep_alive);
 	f->tuned = true;
 }
 

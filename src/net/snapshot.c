@@ -227,6 +227,7 @@ enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_
 			enact(net, &s->pools[i]);
 	if (net->disk)
 		hf_disk_interval(net->disk, s->conf->gateway.sync_interval);
+	listeners_tune(net, s);
 	hand_out(net, s);
 	await_receipts(net);
 	snapshot_receipts(net);

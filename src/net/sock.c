@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #define BACKLOG 4096      /* the system cuts it to its own limit */
-#define KEEP_IDLE_S 60    /* well under the 200 s after which middle boxes forget silent connections */
-#define KEEP_EACH_S 20
-#define KEEP_COUNT 4
+#define KEEP_PART 3       /* of the silence: from one unanswered keep-alive to the next ... */
+#define KEEP_COUNT 4      /* ... and so many unanswered ones end the connection */
 #define PATIENCE_MS 30000
 
 socklen_t sock_put_addr(struct sockaddr_storage *ss, const struct hf_addr *a)
@@ -90,9 +89,7 @@ int sock_listen(const struct hf_addr *a, bool stream, uint64_t rcvbuf)
 	set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (a->family == 6)
 		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-	if (stream) { /* accepted sockets inherit these */
-		sock_tune(fd);
-	} else {
+	if (!stream) {
 		if (rcvbuf) {
 			set(fd, SOL_SOCKET, SO_RCVBUF, (int)rcvbuf);
 			set(fd, SOL_SOCKET, SO_RCVBUFFORCE, (int)rcvbuf);
@@ -139,12 +136,16 @@ int sock_error(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) == 0 ? e : errno;
 }
 
-void sock_tune(int fd)
+void sock_tune(int fd, uint64_t keep_ms)
 {
+	int s = (int)((keep_ms + 999) / 1000);
+
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EACH_S);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, s != 0);
+	if (!s)
+		return;
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, s / KEEP_PART ? s / KEEP_PART : 1);
 	set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
 }
 

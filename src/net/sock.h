@@ -20,8 +20,9 @@ int sock_dial(const struct hf_addr *a);
 bool sock_want(int e);
 /* 0 or the errno of a connect that has ended. */
 int sock_error(int fd);
-/* Low delay and keep-alive on both ends of a relay (RULES-RDP 34: long and silent). Accepted sockets have them of their listener. */
-void sock_tune(int fd);
+/* Low delay, and keep-alives after so many ms of silence (0: none), on both ends of a relay (RULES-RDP 34: long and silent). Accepted sockets have
+ * them of their listener. */
+void sock_tune(int fd, uint64_t keep_ms);
 /* A peer that takes nothing for half a minute is gone (TCP_USER_TIMEOUT). */
 void sock_patience(int fd);
 /* A close that resets (RULES-RDP 35). */

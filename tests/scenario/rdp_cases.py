@@ -140,12 +140,41 @@ def r62_a_scanner(s, g, hosts, d):
     d.ask("close")
 
 
-CASES = (r29_second_leg, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
+def keep_alive_in(local, remote):
+    """seconds until the system asks the other end of a connection of IPv4 (ports; proc(5)); 0: never; None: something else is under way"""
+    with open("/proc/net/tcp") as f:
+        for line in f.readlines()[1:]:
+            x = line.split()
+            if (local, remote) == (local and int(x[1][9:], 16), int(x[2][9:], 16)) and x[3] == "01":
+                kind, ticks = x[5].split(":")
+                return {"00": 0, "02": int(ticks, 16) / os.sysconf("SC_CLK_TCK")}.get(kind)
+    return None
+
+
+def r58_keep_alives(s, g, hosts, d):
+    """Both ends of a relayed connection are asked after keep-alive of silence (60 s unless said otherwise, well under the 200 s of middle boxes), or never."""
+    host = hosts[0]
+    for words, least, most in (("", 30, 60), ("keep-alive = 9s", 1, 9), ("keep-alive = off", 0, 0)):
+        if words:
+            g.reload(ini(s, hosts, words))
+        with opened(g, rdp_text.request(rdp_text.token(host.host, host.port))) as c:
+            c.sendall(b"who\n")
+            check(c.recv(4096), "no echo")
+            for side, ports in (("client", (hop(g)[1], c.getsockname()[1])), ("host", (0, host.port))):
+                until(f"{words}: the {side} is asked in {least} to {most} s", lambda: least <= (-1 if (x := keep_alive_in(*ports)) is None else x) <= most)
+    g.reload(ini(s, hosts, ""))
+
+
+CASES = (r58_keep_alives, r29_second_leg, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
+
+
+def ini(s, hosts, more):
+    return s.ini_gateway() + s.ini_rdp(hosts, f"probe = none\nlinger = 3s\non-down = move\n{more}", "handshake-timeout = 1s")
 
 
 def run(s):
     hosts = [s.rdp_host(f"ts{i}", "[::1]:0" if i == 3 else "127.0.0.1") for i in (1, 2, 3)]
-    g = s.gateway(s.ini_gateway() + s.ini_rdp(hosts, "probe = none\nlinger = 3s\non-down = move", "handshake-timeout = 1s"))
+    g = s.gateway(ini(s, hosts, ""))
     d = s.desktops(g)
     for case in CASES:
         case(s, g, hosts, d)

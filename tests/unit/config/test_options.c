@@ -128,6 +128,7 @@ static void test_lines_refused(void **state)
 		{GOOD_SERVICE GOOD_POOL "balance = fair\n", 7, "balance = fair: hash | least-sessions | round-robin | random"},
 		{GOOD_SERVICE GOOD_POOL "max-connecting = 0\n", 7, "max-connecting = 0: off | 1..65535 connections"},
 		{GOOD_SERVICE GOOD_POOL "connecting-queue = 1000001\n", 7, "connecting-queue = 1000001: 0..1000000 connections"},
+		{GOOD_SERVICE GOOD_POOL "keep-alive = 999ms\n", 7, "keep-alive = 999ms: off | 1s..2h"},
 		{GOOD_SERVICE GOOD_POOL "agent = 65536\n", 7, "agent = 65536: off | 1..65535"},
 		{GOOD_SERVICE GOOD_POOL "agent = 0\n", 7, "agent = 0: off | 1..65535"},
 		{GOOD_SERVICE GOOD_POOL "agent-interval = 99ms\n", 7, "agent-interval = 99ms: 100ms..1h"},

@@ -83,7 +83,7 @@ static inline void rig_conf(void)
 	uint16_t id;
 
 	rig.conf.gateway = (struct hf_conf_gateway){.max_flows = 100, .max_holds = 100};
-	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000, .connections = 1};
+	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000, .connections = 1, .keep_alive = 60000};
 	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .listens = &rig.listen_conf, .n_listens = 1, .handshake_timeout = 5000, .idle_timeout = 5000};
 	rig.pool_rt.members = calloc(HF_SERVERS_MAX + 1, sizeof *rig.pool_rt.members);
 	rig.tables = calloc(1, hf_engine_need(&tables));
@@ -102,6 +102,7 @@ static inline void rig_snapshot(void)
 	rig.host = sock_listen(&any, true, 0);
 	rig.socks = calloc(1, sizeof *rig.socks + sizeof(int));
 	rig.socks->fd[0] = sock_listen(&any, true, 0);
+	rig.socks->transport = HF_TCP;
 	assert_true(rig.host >= 0 && rig.socks->fd[0] >= 0);
 	rig.socks_list[0] = rig.socks;
 	rig.member = (struct snap_member){.id = 1, .transport = HF_TCP, .hash = RIG_MEMBER, .name = "ts1", .addr = sock_local(rig.host)};

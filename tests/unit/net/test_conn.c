@@ -1,6 +1,8 @@
 /* Flows from accept to their end (net/conn.c, dial.c, pump.c): no phase lasts for ever, nothing spins, nothing is lost on the way. */
 #include "rig.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -129,6 +131,48 @@ static void server_off(void **state)
 	close(c);
 	close(s);
 	close(waits);
+}
+
+static int option(int fd, int level, int name)
+{
+	int v = -1;
+	socklen_t n = sizeof v;
+
+	assert_int_equal(getsockopt(fd, level, name, &v, &n), 0);
+	return v;
+}
+
+/* Both ends of a relay are asked whether they are there, as often as the pool says. Fails when the listener's options are not the pool's, or tune sets
+ * others. */
+static void kept_alive(void **state)
+{
+	static const struct { unsigned ms; int on, idle, each; } rows[] = {{60000, 1, 60, 20}, {7000, 1, 7, 2}, {1000, 1, 1, 1}, {1500, 1, 2, 1}, {0, 0, 0, 0}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct flow *f;
+		int c, s;
+
+		rig.pool_conf.keep_alive = rows[i].ms;
+		listeners_tune(rig.net, &rig.snap);
+		s = dialled(&c);
+		rig_hear(s, "d");
+		rig_say(s, "yes!");
+		rig_hear(c, "yes!");
+		rig_say(c, "x"); /* what knocks and goes is not worth it */
+		rig_hear(s, "x");
+		f = flow_find(rig.w, 0, i + 1);
+		assert_non_null(f);
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(option(f->side[k].fd, SOL_SOCKET, SO_KEEPALIVE), rows[i].on);
+			assert_int_equal(option(f->side[k].fd, IPPROTO_TCP, TCP_NODELAY), 1);
+			if (rows[i].on)
+				assert_true(option(f->side[k].fd, IPPROTO_TCP, TCP_KEEPIDLE) == rows[i].idle && option(f->side[k].fd, IPPROTO_TCP, TCP_KEEPINTVL) == rows[i].each);
+		}
+		close(s);
+		close(c);
+		RIG_UNTIL(rig_open() == 0);
+	}
 }
 
 /* Both sides have closed before the relay starts: it has nothing to wait for. Fails when only events look whether all is done. */
@@ -552,7 +596,7 @@ static void stopped_with_a_client_at_the_door(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
+	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(kept_alive), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
 		T(more_than_an_opening_holds), T(cannot_be_watched), T(relay_cannot_be_watched), T(listener_cannot_be_watched), T(as_many_as_come), T(stopped_with_a_client_at_the_door)};
 
