@@ -3,9 +3,9 @@
 
 A scripted RDP host for tests and the demonstration: it reads the Connection Request, answers a Confirm, and from there on takes lines of
 text instead of TLS and a desktop. `login USER` opens or finds that user's session, which stays here when the connection ends, as on a
-real host; the answer says the host's name and whether the session is new. Any other line is echoed.
+real host; the answer says the host's name and whether the session is new. `logoff` ends it. Any other line is echoed.
 
-Commands: stats, requests (the last Connection Requests, in hex), sessions, drop (cuts all connections), logoff user=U,
+Commands: stats, requests (the last Connection Requests, in hex), sessions, drop (cuts all connections), logoff user=U, lose (all sessions),
 set mode=confirm | silence | close | refuse | failure.CODE | down (nobody listens) | up."""
 import argparse, asyncio, collections, sys
 
@@ -38,7 +38,7 @@ class Host:
             writer.close()
 
     async def session(self, reader, writer):
-        pdu = await rdp_text.read_pdu(reader)
+        user, pdu = None, await rdp_text.read_pdu(reader)
         self.requests.append(dict(hex=pdu.hex(), line=rdp_text.read_line(pdu)[0].decode("latin-1"), source="%s:%d" % writer.get_extra_info("peername")[:2]))
         self.count["requests"] += 1
         if self.mode == "silence":
@@ -57,6 +57,8 @@ class Host:
                 user = user.decode("latin-1")
                 self.sessions[user] += 1
                 line = f"host {self.name} session {'new' if self.sessions[user] == 1 else 'again'} ".encode() + padding + b"\n"
+            elif word == b"logoff":
+                self.sessions.pop(user, None)
             elif word == b"who":
                 line = f"host {self.name}\n".encode()
             writer.write(line)
@@ -74,6 +76,10 @@ class Host:
 
     def do_logoff(self, user):
         return dict(found=self.sessions.pop(user, 0) > 0)
+
+    def do_lose(self):
+        self.sessions.clear()
+        return {}
 
     def do_drop(self):
         n = len(self.live)

@@ -107,6 +107,26 @@ static void early_octets_and_fin(void **state)
 	close(c);
 }
 
+/* The last octet of an opening dials in the turn that reads it: no timer, no hold, no letter between. Fails when the step is put off by a watch_again or
+ * a timer; a turn is one call of the system for what is ready, and loopback takes a connection at once. */
+static void dials_in_the_same_turn(void **state)
+{
+	int c = rig_client(), s;
+	unsigned timers;
+
+	(void)state;
+	rig_run(1);
+	timers = poller_timers(rig.w->poller)->n;
+	rig_say(c, "d");
+	rig_run(0);
+	s = accept4(rig.host, NULL, NULL, SOCK_NONBLOCK);
+	assert_true(s >= 0);
+	assert_true(poller_timers(rig.w->poller)->n <= timers);
+	rig_hear(s, "d");
+	close(s);
+	close(c);
+}
+
 /* A server that is switched off: its flows end, with a reset for the client whose own reconnect it begins, and nobody else's do; its id is held
  * until then. Fails without flows_end_off, or when conn_close resets nobody. */
 static void server_off(void **state)
@@ -596,7 +616,7 @@ static void stopped_with_a_client_at_the_door(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(both_closed_before_the_relay), T(kept_alive), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
+	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(dials_in_the_same_turn), T(both_closed_before_the_relay), T(kept_alive), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
 		T(more_than_an_opening_holds), T(cannot_be_watched), T(relay_cannot_be_watched), T(listener_cannot_be_watched), T(as_many_as_come), T(stopped_with_a_client_at_the_door)};
 

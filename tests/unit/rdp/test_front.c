@@ -200,6 +200,11 @@ static void r18_no_cookies_at_all(void **state)
 	struct kit *k = kit_new();
 
 	(void)state;
+	ask_for(k, "192.0.2.51:1", NEG); /* nothing is waited for: the step that has the last octet asks, and the answer is sent to */
+	assert_true(k->acts.n == 1 && k->acts.a[0].kind == HF_ACT_ASK);
+	kit_choice(k, H1, HF_WHY_HOME);
+	assert_true(k->acts.n == 1 && k->acts.a[0].kind == HF_ACT_SEND);
+	forget(k);
 	kit_session(k, "192.0.2.51:1", NEG, H1, HF_WHY_HOME);
 	assert_int_equal(k->acts.n, 2);
 	assert_true(learnt(k, fp(k, "source", "192.0.2.51"))->learn.life == HF_LIFE_TOUCH);
