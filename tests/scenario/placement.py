@@ -1,6 +1,6 @@
-"""Where new sessions go: a table's balances by their rules and within bounds, and those of who is not remembered; a server that came up by its slow
-start, a full table or a greedy source by the hash, and what has no key by the fallback. Without balance in the engine's conf, ledger_count in
-hf_engine_hold, the ramp at a tick, or the answer by the hash alone, it fails."""
+"""Where new sessions go: a table's balances by their rules and within bounds, and those of who is not remembered; who has left by the session that
+he still has; a server that came up by its slow start, a full table or a greedy source by the hash, and what has no key by the fallback. Without balance
+in the engine's conf, ledger_count in hf_engine_hold, the ramp at a tick, or the answer by the hash alone, it fails."""
 from scenario import check, equal, until
 
 
@@ -23,6 +23,42 @@ def balances(s, hosts):
         d.ask("close")
         d.end()
         g.stop()
+
+
+def lingering(s, hosts):
+    """who has left counts as long as his host keeps his session: for who has the fewest, and for max-sessions, which a known user passes"""
+    def ini(bound):
+        return s.ini_gateway("gw-linger") + s.ini_rdp([(hosts[0], bound), hosts[1]], "probe = none\nbalance = least-sessions\nload-factor = off\nlinger = 1h")
+
+    def leave():
+        d.ask("close")
+        until("all have gone", lambda: not any(x["flows"] for x in g.ctl("servers")["servers"]))
+    g = s.gateway(ini(""), name="gw-linger")
+    d = s.desktops(g, name="desktops-linger")
+    g.ctl("drain", "ts2")
+    equal(d.ask("many 10 prefix=early")["hosts"], {"ts1": 10}, "while ts2 drains")
+    leave()
+    g.ctl("undrain", "ts2")
+    equal(d.ask("many 10 prefix=next")["hosts"], {"ts2": 10}, "ten sessions linger at ts1")
+    equal(d.ask("many 10 prefix=more")["hosts"], {"ts1": 5, "ts2": 5}, "as many here as there")
+    leave()
+    g.reload(ini("max-sessions=15"))
+    equal((g.server("ts1")["sessions"], g.server("ts1")["cap"]), (15, 15), "lingering sessions of ts1")
+    equal(d.ask("many 6 prefix=late")["hosts"], {"ts2": 6}, "ts1 is full of who has left")
+    got = d.ask("many 10 prefix=early")
+    equal((got["hosts"], got["split"]), ({"ts1": 10}, 0), "they come back to their sessions all the same")
+    d.end()
+    g.stop()
+
+
+def weights(s, hosts):
+    """the hash, too, goes by weight, within the load factor"""
+    g = s.gateway(s.ini_gateway("gw-weights") + s.ini_rdp([(hosts[0], "weight=50"), (hosts[1], "weight=150")], "probe = none"), name="gw-weights")
+    d = s.desktops(g, name="desktops-weights")
+    got = d.ask("many 200 prefix=w")["hosts"]
+    check(20 <= got["ts1"] <= 63 and got["ts1"] + got["ts2"] == 200, "a quarter, at most 1.25 of it:", got)   # 50, sigma 6.1; cap 62.5
+    d.end()
+    g.stop()
 
 
 def nobody_remembered(s, hosts):
@@ -98,6 +134,8 @@ def fallbacks(s):
 def run(s):
     hosts = [s.rdp_host(f"ts{i}") for i in (1, 2, 3)]
     balances(s, hosts)
+    lingering(s, hosts)
+    weights(s, hosts)
     nobody_remembered(s, hosts)
     slow_start(s, hosts)
     full(s)
