@@ -4,19 +4,21 @@
 
 #include "holdfast/hash.h"
 #include "keys.h"
+#include "opening.h"
 #include "reasons.h"
 #include "token.h"
 #include "syn.h"
-#include "x224.h"
 
-/* The request in the flow's buffer was found whole before. */
+/* The request in the flow's buffer was found whole before, as the configuration of then read it. */
 static void keys_again(struct hf_ctx *ctx, const struct hf_event *ev, struct rdp_keys *k)
 {
-	struct x224_request r;
+	struct rdp_flow *f = ctx->flow;
+	struct x224_request r = {0};
 	size_t need;
 
-	HF_BUG_ON(x224_read(ev->bytes, &r, &need) != 0);
-	rdp_keys_of(ctx, &r, ev, ((struct rdp_flow *)ctx->flow)->nth, k);
+	if (!f->direct)
+		HF_BUG_ON(x224_read(hf_bytes_sub(ev->bytes, f->blob, ev->bytes.n), &r, &need) != 0);
+	rdp_keys_of(ctx, &r, ev, f->nth, k);
 }
 
 static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_keys *k, bool again, struct hf_acts *acts)
@@ -67,36 +69,66 @@ static const char *remark(const struct x224_request *r)
 	return r->has_token ? texts[token_read(r->token, &a)] : "no collection in the request: it has no token";
 }
 
-void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+/* Who would not understand the quiet way to say no is closed. */
+static void refuse(const struct rdp_flow *f, struct hf_acts *acts, unsigned reason)
+{
+	(f->direct ? flow_close : flow_refuse)(acts, reason);
+}
+
+/* A failure block goes out for this alone (MS-RDPBCGR 2.2.1.2.2): clients answer by another attempt, with another protocol. */
+static void refuse_weak(const struct rdp_conf *conf, const struct opening *o, struct hf_acts *acts)
+{
+	struct hf_bytes failure = opening_refusal(conf, o);
+	struct hf_act *a;
+
+	if (!failure.n) {
+		flow_refuse(acts, RDP_R_SECURITY);
+		return;
+	}
+	a = hf_act(acts, HF_ACT_SEND);
+	a->send.to = HF_TO_CLIENT;
+	a->send.base = failure;
+	flow_close(acts, RDP_R_SECURITY);
+}
+
+static void begin(struct hf_ctx *ctx, const struct hf_event *ev, const struct opening *o, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
-	struct x224_request r;
 	struct rdp_keys k;
-	size_t need;
-	unsigned bad = x224_read(ev->bytes, &r, &need);
 
-	if (bad == X224_WAIT && !ev->eof) {
-		hf_act(acts, HF_ACT_MORE)->need = need;
-		return;
-	}
-	if (bad) {
-		flow_close(acts, bad == X224_WAIT ? HF_R_CLIENT_CLOSED : bad);
-		return;
-	}
-	rdp_keys_of(ctx, &r, ev, 0, &k);
+	f->blob = (uint16_t)o->blob;
+	f->direct = o->direct;
+	rdp_keys_of(ctx, &o->r, ev, 0, &k);
 	f->by_source = k.by_source;
 	f->unclaimed_fp = k.unclaimed.fp;
 	f->brief = k.main.fp && k.main.fp == k.correlation.fp;
 	f->id_fp = f->brief ? 0 : k.correlation.fp;
-	f->id_name = syn_id_name(ctx, r.correlation);
+	f->id_name = syn_id_name(ctx, o->r.correlation);
 	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
 	f->short_fp = k.short_name.fp;
-	f->leg_fp = k.by_token ? 0 : k.leg.fp;
-	ctx->seen.remark = remark(&r);
+	f->leg = !k.by_token && k.leg.fp;
+	ctx->seen.remark = o->direct ? "it begins with TLS: nothing in it tells of a user" : remark(&o->r);
 	flow_count(acts, k.facts[0]);
 	flow_count(acts, k.facts[1]);
 	ask(ctx, ev, &k, false, acts);
+}
+
+void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	struct opening o;
+	size_t need;
+	unsigned bad = opening_read(conf, ev->bytes, &o, &need);
+
+	if (bad == X224_WAIT && !ev->eof)
+		hf_act(acts, HF_ACT_MORE)->need = need;
+	else if (bad)
+		flow_close(acts, bad == X224_WAIT ? HF_R_CLIENT_CLOSED : bad);
+	else if (opening_too_weak(conf, &o))
+		refuse_weak(conf, &o, acts);
+	else
+		begin(ctx, ev, &o, acts);
 }
 
 /* ---- the answer ---- */
@@ -177,7 +209,7 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 		}
 		if (first)
 			f->unclaimed_fp = 0;
-		flow_refuse(acts, ev->chosen->none);
+		refuse(f, acts, ev->chosen->none);
 		return;
 	}
 	if (first) {
@@ -217,7 +249,7 @@ void ask_fail(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *act
 	struct rdp_keys k;
 
 	if (spent + (wait ? conf->dial_retry : 0) >= conf->dial_limit) {
-		flow_refuse(acts, ev->reason);
+		refuse(f, acts, ev->reason);
 		return;
 	}
 	if (wait) {

@@ -17,8 +17,8 @@ struct rdp_flow {
 	uint64_t unclaimed_fp; /* by_source: its session is one of nobody known, and this says so; by_user: it was taken to such a one; 0: not */
 	uint64_t id_fp;       /* the connection's id, as another name of it; 0 = none */
 	uint64_t id_name;     /* the connection's id, for what comes by UDP; 0 = none */
-	uint64_t leg_fp;      /* what a later leg of a redirect finds this flow by */
 	uint32_t server, linger_s, sent;
+	uint16_t blob;      /* octets before its request */
 	uint8_t phase, nth; /* nth: of its source's bonds, where that decides */
 	bool asked_before : 1;
 	bool found : 1;     /* its entry was there before it */
@@ -28,6 +28,8 @@ struct rdp_flow {
 	bool counted : 1;   /* its entry is */
 	bool by_user : 1, by_source : 1, confirmed : 1;
 	bool named : 1;     /* a token or a connection's id came before its key: whose entry it is shows in the answer */
+	bool direct : 1;    /* TLS in place of a request */
+	bool leg : 1;       /* a later leg of a redirect may belong where this one was */
 	bool brief : 1;     /* its entry's key is a connection's id, which is of no use once that is over */
 };
 _Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");

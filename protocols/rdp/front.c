@@ -6,13 +6,14 @@
 
 #include "flow.h"
 #include "keys.h"
+#include "opening.h"
 #include "option.h"
 #include "reasons.h"
 #include "signed.h"
 #include "syn.h"
 #include "x224.h"
 
-#define OPENING_MAX (16384u + X224_MAX) /* octets a client may send behind its request before the host has answered */
+#define OPENING_MAX (16384u + BLOB_MAX + X224_MAX) /* octets a client may send behind its request before the host has answered */
 
 static void bytes(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {

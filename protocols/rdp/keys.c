@@ -215,6 +215,8 @@ static struct hf_key beside(const struct hf_ctx *ctx, const char *kind, const st
 
 struct hf_key rdp_users_key(const struct hf_ctx *ctx, const struct hf_event *ev) { return beside(ctx, "users-at", ev); }
 
+struct hf_key rdp_leg_key(const struct hf_ctx *ctx, const struct hf_event *ev) { return key_with_source(ctx, "leg", HF_NONE, &ev->source); }
+
 void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, unsigned nth, struct rdp_keys *k)
 {
 	const struct rdp_conf *conf = ctx->conf;
@@ -232,7 +234,7 @@ void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const s
 		k->unclaimed = beside(ctx, "unclaimed", ev);
 	k->by_id &= k->main.fp != k->correlation.fp;
 	if (!k->by_token && !k->leg.fp && rdp_chain_has(&conf->key, RDP_BY_TOKEN))
-		k->leg = key_with_source(ctx, "leg", HF_NONE, &ev->source);
+		k->leg = rdp_leg_key(ctx, ev);
 }
 
 /* ---- what an operator means ---- */

@@ -31,6 +31,8 @@ struct rdp_keys {
 
 /* The second name of the bonds of the source's users; fp 0 where the chain does not use it. */
 struct hf_key rdp_users_key(const struct hf_ctx *ctx, const struct hf_event *ev);
+/* A first leg of this source ended a moment ago. */
+struct hf_key rdp_leg_key(const struct hf_ctx *ctx, const struct hf_event *ev);
 /* nth: of the source's bonds, from 0, where that decides; from RDP_BONDS on each connection is its own. */
 void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, unsigned nth, struct rdp_keys *k);
 

@@ -74,6 +74,9 @@ static enum hf_err read_chain(struct hf_bytes text, void *field, struct hf_write
 }
 
 static const char *const match_words[] = {"nine", "full", NULL};
+static const char *const blob_words[] = {"off", "forward", NULL};
+static const char *const direct_words[] = {"drop", "source", NULL};
+static const char *const require_words[] = {"any", "tls", "nla", NULL};
 
 const struct hf_option rdp_options[RDP_OPTIONS] = {
 	{.name = "key", .type = HF_OPT_CUSTOM, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "", .dflt = "token user source",
@@ -89,6 +92,15 @@ const struct hf_option rdp_options[RDP_OPTIONS] = {
 	{.name = "udp-idle", .type = HF_OPT_TIME, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .min = 5000, .max = 3600000, .unit = "s", .dflt = "60s",
 	 .help = "A UDP transport of a desktop ends after so long without a datagram; it needs a listener udp:// beside the tcp:// one.",
 	 .offset = offsetof(struct rdp_conf, udp_idle)},
+	{.name = "pre-connection", .type = HF_OPT_CHOICE, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "", .dflt = "off",
+	 .help = "What becomes of a pre-connection blob (MS-RDPEPS) before a request: closed as no RDP, or forwarded with it.",
+	 .offset = offsetof(struct rdp_conf, pre_connection), .words = blob_words},
+	{.name = "direct-tls", .type = HF_OPT_CHOICE, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "", .dflt = "drop",
+	 .help = "What becomes of a client that begins with TLS in place of a request, as to a Hyper-V console: closed, or taken to the host of its source.",
+	 .offset = offsetof(struct rdp_conf, direct_tls), .words = direct_words},
+	{.name = "require", .type = HF_OPT_CHOICE, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "", .dflt = "any",
+	 .help = "A client that offers neither TLS nor more (tls), or nothing beyond TLS (nla), is told so and closed; which of its offers is taken is the host's to say.",
+	 .offset = offsetof(struct rdp_conf, require), .words = require_words},
 	{.name = "linger", .type = HF_OPT_TIME, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .min = 1000, .max = 1036800000, .unit = "s", .dflt = "24h",
 	 .help = "For how long a user belongs to a host after his last connection to it ended.", .offset = offsetof(struct rdp_conf, linger)},
 	{.name = "source-limit", .type = HF_OPT_UINT, .sections = HF_IN_POOL, .reload = HF_RELOAD_NEW, .min = 1, .max = 1000, .unit = "connections", .dflt = "4", .off_ok = true,

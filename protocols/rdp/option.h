@@ -12,11 +12,15 @@ struct rdp_chain {
 };
 
 enum { RDP_MATCH_NINE, RDP_MATCH_FULL };
+enum { RDP_BLOB_OFF, RDP_BLOB_FORWARD };
+enum { RDP_DIRECT_DROP, RDP_DIRECT_SOURCE };
+enum { RDP_REQUIRE_ANY, RDP_REQUIRE_TLS, RDP_REQUIRE_NLA };
 
 struct rdp_conf {
 	struct rdp_chain key;
 	uint64_t user_match;
 	struct hf_bytes own_domains;
+	uint64_t pre_connection, direct_tls, require;
 	uint64_t linger;     /* ms */
 	uint64_t source_limit;  /* live connections without a usable name on one bond of their source; 0: no limit */
 	uint64_t source_linger; /* ms */
@@ -25,7 +29,7 @@ struct rdp_conf {
 	uint64_t udp_idle;   /* ms */
 };
 
-#define RDP_OPTIONS 10u
+#define RDP_OPTIONS 13u
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);

@@ -7,6 +7,8 @@
 /*	enum              name                what happened */
 #define RDP_REASONS(X) \
 	X(NOT_RDP,          "not-rdp",          "the first octet belongs to another protocol (TLS, HTTP, a pre-connection blob, a scanner)") \
+	X(BLOB,             "blob",             "a pre-connection blob whose version or length is not its own") \
+	X(SECURITY,         "security",         "the client offers no security protocol that `require` asks for; it was told so") \
 	X(TPKT_VERSION,     "tpkt-version",     "the TPKT version is not 3") \
 	X(TPKT_LENGTH,      "tpkt-length",      "the TPKT length is below 11 or above 259 octets; an over-long user name or token makes clients send that") \
 	X(NOT_CR,           "not-cr",           "not an X.224 Connection Request of class 0") \

@@ -96,12 +96,20 @@ static void open_id(struct rdp_flow *f, struct hf_acts *acts)
 	a->learn.move = true;
 }
 
+/* What a host says first. To TLS at once it answers by TLS (RFC 8446 5.1: a handshake record), without a Confirm. */
+static enum x224_reply read_reply(const struct rdp_flow *f, struct hf_bytes in, size_t *need)
+{
+	if (!f->direct)
+		return x224_read_reply(in, need);
+	return in.n && in.p[0] == 0x16 ? X224_REPLY_CONFIRM : X224_REPLY_OTHER;
+}
+
 /* Whatever the host says goes on as it came; only a Confirm makes a session of it. */
 void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
 	size_t need;
-	enum x224_reply r = x224_read_reply(ev->bytes, &need);
+	enum x224_reply r = read_reply(f, ev->bytes, &need);
 
 	if (ev->eof && ev->bytes.n == 0) {
 		flow_close(acts, HF_R_SERVER_CLOSED);
@@ -147,7 +155,6 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	struct rdp_flow *f = ctx->flow;
 	struct hf_act *a;
 
-	(void)ev;
 	if (ctx->conf)
 		f->linger_s = flow_linger_s(ctx, f); /* a desktop is open for days; a reload may have changed it */
 	if (f->entry_fp)
@@ -157,9 +164,9 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	close_unclaimed(ctx, f, acts);
 	if (f->id_fp && f->confirmed)
 		flow_learn(acts, flow_key(f->id_fp), HF_LIFE_CLOSE, f)->learn.life_s = LEG_S;
-	if (!f->leg_fp || !f->confirmed)
+	if (!f->leg || !f->confirmed)
 		return;
-	a = flow_learn(acts, flow_key(f->leg_fp), HF_LIFE_START, f);
+	a = flow_learn(acts, rdp_leg_key(ctx, ev), HF_LIFE_START, f);
 	a->learn.server = f->server;
 	a->learn.life_s = LEG_S;
 	a->learn.flags = 0;

@@ -18,6 +18,7 @@ set(hf_fuzz_targets
   "x224      hf_rdp hf_base"
   "rdp_token hf_rdp hf_base"
   "rdp_signed hf_rdp hf_base"
+  "rdp_opening hf_rdp hf_base"
   "rdp_step  hf_rdp hf_base"
   "rdp_syn   hf_rdp hf_base"
   "proxy     hf_net hf_base"

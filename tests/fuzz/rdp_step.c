@@ -89,7 +89,8 @@ static void take(struct flow *f, const struct hf_event *ev, const struct hf_act 
 			MUST(ev->kind == HF_EV_CHOICE && !a->send.base.p && a->send.server == HOST);
 			f->sent = f->client.n;
 		} else {
-			MUST(a->send.to == HF_TO_CLIENT && hf_bytes_eq(a->send.base, hf_bytes_of(x224_refusal, sizeof x224_refusal)));
+			MUST(a->send.to == HF_TO_CLIENT);
+			MUST(hf_bytes_eq(a->send.base, hf_bytes_of(x224_refusal, sizeof x224_refusal)) || (conf.require && a->send.base.n == 19));
 		}
 		break;
 	case HF_ACT_HOLD:
@@ -219,7 +220,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	client = hf_bytes_sub(all, 0, hf_get16(data + 2));
 	host = hf_bytes_sub(all, client.n, all.n);
 	conf = (struct rdp_conf){.key = chains[data[0] >> 2 & 3], .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab"), .linger = 86400000,
-				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
+				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024, .source_limit = 4, .source_linger = 900000,
+				 .pre_connection = data[1] & 1, .direct_tls = data[1] >> 1 & 1, .require = (data[1] >> 2) % 3};
 	for (unsigned how = 0; how < 3; how++)
 		f[how] = play(data[0], client, host, (enum how)how, data[1]);
 	for (unsigned how = 1; how < 3; how++)
