@@ -48,6 +48,12 @@ def look(s, display, name):
     return path, int(colours or 0), corner[:6].lower()
 
 
+def same(a, b):
+    """two pictures of one size, but for what an encoder makes of them: fewer pixels differ than a letter has"""
+    r = subprocess.run(["compare", "-metric", "AE", "-fuzz", "10%", a, b, "null:"], capture_output=True, text=True, timeout=30)
+    return r.returncode < 2 and float(r.stderr.split()[0]) < 20
+
+
 def near(a, b):
     """two colours, but for what an encoder makes of them"""
     return len(a) == len(b) == 6 and all(abs(int(a[i:i + 2], 16) - int(b[i:i + 2], 16)) <= 12 for i in (0, 2, 4))

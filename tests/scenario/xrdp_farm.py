@@ -1,9 +1,9 @@
-"""Two real xrdp hosts, real logins by xfreerdp: the desktop of a user (its host's colour on the picture, and one session in all) is the same after a
-disconnect, while its host drains, and after a reload that adds a third host, after the gateway died; a new user does not land at the draining one. Without the bond a
+"""Two real xrdp hosts, real logins by xfreerdp: the desktop of a user (the picture that it was the first time, and one session in all) is the same after a
+disconnect, while its host drains, after a reload that adds a third host, after the gateway was stopped, and after it was killed; a new user does not land at the draining one. Without the bond a
 second desktop is started elsewhere. Each host lives in namespaces of its own, with its own /etc/xrdp and accounts: nothing of the machine changes."""
 import os, re, subprocess
 
-from _screens import keep, look, near, screen, xfreerdp
+from _screens import keep, look, near, same, screen, xfreerdp
 from scenario import Skip, check, equal, free_port, need, until
 
 TIMEOUT = 150
@@ -83,13 +83,14 @@ def sessions(s, user):
 
 
 def come(s, displays, g, user, name):
-    """logs in, waits for the desktop, leaves -> the number of the host that the picture shows"""
+    """logs in, waits for the desktop, which later looks as it did the first time, leaves -> the number of the host that the picture shows"""
     c, seen = xfreerdp(s, displays[user], g.at("desktops"), name, user, f"/p:{PASSWORD}"), []
 
     def desktop():
         seen[:] = look(s, displays[user], name)
         check(c.alive(), f"xfreerdp of {user} ended:", c.text()[-1500:])
-        return any(near(seen[2], k) for k in COLOURS.values()) and seen[1] > 2
+        like = look(s, displays[user], f"{name}-still")[0] if name.endswith("-first") else s.path(f"{user}-first.png")
+        return any(near(seen[2], k) for k in COLOURS.values()) and seen[1] > 2 and same(like, seen[0])
     until(f"{user}'s desktop is on the screen ({name})", desktop, 25, 0.4)
     keep(seen[0])
     c.end(5)
@@ -122,12 +123,13 @@ def run(s):
     g.wait_state("xrdp3", "up")
     for u in USERS[:2]:
         equal(come(s, displays, g, u, f"{u}-reloaded"), homes[u], f"{u} after a reload")
-    g.kill()
-    until("the gateway is dead", lambda: not g.alive())
-    g = s.gateway(head + s.ini_rdp(lines, probe))
-    for u in USERS[:2]:
-        equal(come(s, displays, g, u, f"{u}-restarted"), homes[u], f"{u} after the gateway died and came back")
+    for how in ("stop", "kill"):
+        getattr(g, how)()
+        until("the gateway is gone", lambda: not g.alive())
+        g = s.gateway(head + s.ini_rdp(lines, probe))
+        for u in USERS[:2]:
+            equal(come(s, displays, g, u, f"{u}-{how}"), homes[u], f"{u} after a {how} of the gateway")
     for u in USERS:
         equal(len(sessions(s, u)), 1, f"sessions that {u} has had: {sessions(s, u)}")
     g.stop()
-    print("3 users, 10 logins, 3 desktops", end="")
+    print("3 users, 12 logins, 3 desktops", end="")
