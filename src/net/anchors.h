@@ -1,5 +1,6 @@
 /* Relayed flows of all workers by the names that their front gave them: flows of datagrams begin beside them (path.h). By value: who finds one gets its
- * name and its server, and no pointer. Any worker; each call takes one lock, and there is one a flow that begins or ends, never one a datagram. */
+ * name and its server, and no pointer. Any worker; each call takes one lock for a moment: there is one where a flow begins or ends, and one for a datagram
+ * that would open another, never one for what is relayed. */
 #ifndef NET_ANCHORS_H
 #define NET_ANCHORS_H
 
