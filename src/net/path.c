@@ -142,7 +142,7 @@ void paths_settle(struct worker *w) { each(w, settle); }
 
 static void end_off(struct path *p)
 {
-	if (hf_engine_state(p->pool->engine, p->server, NULL) == HF_STATE_OFF)
+	if (hf_engine_cuts(p->pool->engine, p->server))
 		path_end(p, HF_R_SERVER_OFF);
 }
 

@@ -17,7 +17,7 @@ struct paths *paths_new(void) HF_MUST_USE; /* NULL: no memory */
 void paths_free(struct worker *w);         /* ends them all */
 /* A new snapshot is in force: those whose listener is gone end. */
 void paths_settle(struct worker *w);
-void paths_end_off(struct worker *w);      /* those at servers that are off */
+void paths_end_off(struct worker *w);      /* those at servers that are off, as flows there end */
 /* A flow has ended: those beside it, on all workers of whom anchors_leave told. */
 void paths_flow_ended(struct flow *f, uint64_t workers);
 void paths_letter(struct worker *w, const struct hf_flow_name *flow); /* the owner's side */

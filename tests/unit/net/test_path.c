@@ -365,10 +365,25 @@ static void off(void **state)
 	close(c);
 }
 
+/* Off by its agent's word alone: who is connected stays, and so does what is beside it. Fails when any kind of off ends a path. */
+static void off_by_its_agent(void **state)
+{
+	int c = shown();
+
+	(void)state;
+	hf_engine_mark(rig.pool_rt.engine, 1, HF_MARK_AGENT_OFF, true, rig.w->now_ms);
+	flows_end_off(rig.w);
+	paths_end_off(rig.w);
+	assert_true(rig_open() == 1 && open_paths() == 1);
+	host_says("more");
+	rig_hear(c, "more");
+	close(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(both_ways), T(unbound), T(unshown), T(times), T(with_its_flow), T(without_a_letter), T(refused), T(limits), T(listeners), T(off)};
+	const struct CMUnitTest tests[] = {T(both_ways), T(unbound), T(unshown), T(times), T(with_its_flow), T(without_a_letter), T(refused), T(limits), T(listeners), T(off), T(off_by_its_agent)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
