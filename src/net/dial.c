@@ -56,6 +56,7 @@ static void begin(struct flow *f, const struct snap_member *m, uint64_t timeout_
 }
 
 static bool is_up(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_UP; }
+static bool is_off(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_OFF; }
 
 /* It looks around once a second. */
 static void wait_on(struct flow *f, uint64_t ms)
@@ -68,11 +69,11 @@ static void wait_on(struct flow *f, uint64_t ms)
 
 static void wait_turn(struct flow *f, uint64_t timeout_ms, struct hf_bytes first)
 {
+	f->phase = PHASE_QUEUED;
 	if (first.n && !buf_add(&f->side[HF_SERVER].out, first.p, first.n, OUT_MAX)) {
 		f->failed = HF_R_NO_MEMORY;
 		return;
 	}
-	f->phase = PHASE_QUEUED;
 	f->queued_down = !is_up(f);
 	wait_on(f, timeout_ms);
 }
@@ -122,8 +123,8 @@ static bool turned(struct flow *f)
 	const struct snap_member *m = sv ? worker_by_hash(f->w, sv->pool, f->server_hash) : NULL;
 	unsigned failed;
 
-	if (!m) {
-		dial_failed(f, HF_R_NOT_A_MEMBER);
+	if (!m || is_off(f)) {
+		dial_failed(f, m ? HF_R_SERVER_QUEUE : HF_R_NOT_A_MEMBER);
 		return true;
 	}
 	if (!gate_turn(f))
@@ -143,7 +144,7 @@ void dial_turn(struct flow *f) { (void)turned(f); }
 /* Who is not bound to a server that goes down meanwhile has no reason to wait for it; the front knows. */
 void dial_waited(struct flow *f)
 {
-	bool goes = hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_OFF || (!f->queued_down && !is_up(f));
+	bool goes = !f->queued_down && !is_up(f);
 
 	if (turned(f))
 		return;

@@ -1,10 +1,25 @@
 /* The gate of a server (net/gate.c, dial.c): so many are being opened at once, the others wait in the order in which they came, and nobody is forgotten. */
+#include <malloc.h>
+
 #include "gate.h"
 #include "rig.h"
 
 enum { MOST = 2 };
 
 static unsigned fails, last_fail;
+static bool no_memory; /* nothing grows */
+
+void *realloc(void *p, size_t n)
+{
+	void *q = no_memory ? NULL : malloc(n);
+	size_t had = malloc_usable_size(p);
+
+	if (q && p)
+		memcpy(q, p, had < n ? had : n);
+	if (q)
+		free(p);
+	return q;
+}
 
 static void dial(struct hf_acts *acts, struct hf_bytes base)
 {
@@ -15,13 +30,15 @@ static void dial(struct hf_acts *acts, struct hf_bytes base)
 	a->send.base = base;
 }
 
-/* The client's octet goes to the server; its answer of an octet begins the relay. Who fails tries again for ever, unless his octet is capital; 's' sleeps long. */
+/* The client's octet goes to the server; its answer of an octet begins the relay. Who fails tries again for ever, unless his octet is capital; 's' sleeps
+ * long, 'm' finds no memory at first. */
 static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	(void)ctx;
 	if (ev->kind == HF_EV_FAIL) {
 		fails++;
 		last_fail = ev->reason;
+		no_memory = false;
 		if (ev->bytes.p[0] < 'a')
 			hf_act(acts, HF_ACT_CLOSE)->end.reason = ev->reason;
 		else
@@ -31,6 +48,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	} else if (ev->kind == HF_EV_BYTES && ev->side == HF_SERVER) {
 		hf_act(acts, HF_ACT_RELAY)->relay.client_used = 1;
 	} else if (ev->kind == HF_EV_BYTES) {
+		no_memory = ev->bytes.p[0] == 'm';
 		dial(acts, HF_NONE);
 	}
 }
@@ -40,6 +58,7 @@ static int up(void **state)
 	int e;
 
 	fails = last_fail = 0;
+	no_memory = false;
 	rig_step = step;
 	e = rig_up(state);
 	rig.pool_conf.max_connecting = MOST;
@@ -255,6 +274,36 @@ static void server_goes(void **state)
 	close(a), close(b), close(c);
 }
 
+/* A turn that comes when the server is off is no dial. Fails when only patience looks at its state. */
+static void off_when_its_turn_comes(void **state)
+{
+	int a = comes("a", 1, 0), b = comes("b", 2, 0), c = comes("C", 2, 1), host[2] = {dialled("a"), dialled("b")};
+
+	(void)state;
+	hf_engine_mark(rig.pool_rt.engine, 1, HF_MARK_OFF, true, 0);
+	rig_say(host[0], "!");
+	RIG_UNTIL(rig_ended(c));
+	assert_true(fails == 1 && last_fail == HF_R_SERVER_QUEUE);
+	assert_int_equal(accept4(rig.host, NULL, NULL, SOCK_NONBLOCK), -1);
+	assert_int_equal(gate_waiting(seat()), 0);
+	close(a), close(b), close(c);
+	close(host[0]), close(host[1]);
+}
+
+/* Without memory for what waits nobody waits: the place is given back, and the next try is as the first. Fails when a place that was taken stays taken. */
+static void no_memory_to_wait(void **state)
+{
+	int a = comes("a", 1, 0), b = comes("b", 2, 0), c = comes("c", 2, 1), m = rig_client();
+
+	(void)state;
+	rig_say(m, "m");
+	RIG_UNTIL(fails == 1);
+	assert_int_equal(last_fail, HF_R_NO_MEMORY);
+	rig_run(20); /* longer than it sleeps */
+	assert_true(fails == 1 && gate_waiting(seat()) == 2);
+	close(a), close(b), close(c), close(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(introduced, up, rig_down),
 		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down),
 		cmocka_unit_test_setup_teardown(server_goes, up, rig_down),
+		cmocka_unit_test_setup_teardown(off_when_its_turn_comes, up, rig_down), cmocka_unit_test_setup_teardown(no_memory_to_wait, up, rig_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
