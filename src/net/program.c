@@ -39,6 +39,7 @@ struct programs *programs_new(struct hf_loop *l)
 
 	if (all)
 		all->loop = l;
+	signal(SIGCHLD, SIG_DFL); /* who started us may ignore it, and then nobody could wait for a child */
 	return all;
 }
 

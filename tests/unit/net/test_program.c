@@ -128,6 +128,16 @@ static void test_bare(void **state)
 	close(fd);
 }
 
+/* Who started us may ignore the ends of children, and hands that down. Fails when nobody takes it back: then there is nothing to wait for, and no end. */
+static void test_ignored_children(void **state)
+{
+	programs_free(all);
+	signal(SIGCHLD, SIG_IGN);
+	all = programs_new(loop);
+	test_ends(state);
+	signal(SIGCHLD, SIG_DFL);
+}
+
 /* Gone, or waiting for its new parent to see so. */
 static bool is_dead(const char *pid)
 {
@@ -213,7 +223,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down), cmocka_unit_test_setup_teardown(test_bare, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down), cmocka_unit_test_setup_teardown(test_ignored_children, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bare, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_group, set_up, tear_down), cmocka_unit_test_setup_teardown(test_left, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down), cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
 	};
