@@ -32,7 +32,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->key = k->main;
 	q->place_else = k->perhaps;
 	q->place_last = k->by_user ? k->unclaimed.fp : k->users.fp;
-	q->max_flows = k->by_source ? (uint32_t)conf->source_limit : 0;
+	q->max_flows = k->by_source && f->nth < RDP_BONDS ? (uint32_t)conf->source_limit : 0; /* behind the last bond there is no next */
 	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
 	f->phase = ASKED;
 	if (k->by_token && !again) {

@@ -6,7 +6,7 @@ enum { H1 = 0x11, H2 = 0x22 };
 #define AT "192.0.2.51"
 
 /* A crowded bond is followed by the source's next one, counted once; the first alone goes where the source's users are. Behind the last each
- * connection is its own. Fails without `crowded` in ask_choice, or without the number in key_of_source. */
+ * connection is its own, and nobody is refused for want of one. Fails without `crowded` in ask_choice, or without the number in key_of_source. */
 static void the_next_bond(void **state)
 {
 	struct kit *k = kit_new();
@@ -26,6 +26,7 @@ static void the_next_bond(void **state)
 		q = &k->acts.a[k->acts.n - 1].ask;
 		assert_int_equal(k->acts.a[k->acts.n - 1].kind, HF_ACT_ASK);
 		assert_octets(q->key.text, text);
+		assert_int_equal(q->max_flows, nth <= RDP_BONDS ? 4 : 0);
 		assert_true(q->life == HF_LIFE_OPEN && q->flags == (HF_BOND | HF_COUNTED | HF_TENTATIVE) && !q->place_last);
 		counted += kit_counted(k, RDP_R_SOURCE_CROWDED);
 	}
