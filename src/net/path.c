@@ -42,7 +42,7 @@ static struct path **client_list(struct worker *w, const struct hf_addr *client,
 
 static struct path **flow_list(struct worker *w, const struct hf_flow_name *f)
 {
-	return &w->paths->by_flow[(f->slot * NET_WORKERS_MAX + f->worker) % BUCKETS];
+	return &w->paths->by_flow[(f->slot * w->net->n_workers + f->worker) % BUCKETS];
 }
 
 struct path *path_find(struct worker *w, uint32_t listener, const struct hf_addr *client, const struct hf_addr *local)
