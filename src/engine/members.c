@@ -118,6 +118,9 @@ void hf_engine_advise(struct hf_engine *e, uint16_t id, uint32_t percent, uint32
 
 	if (!exists(e, id) || percent > HF_PERCENT_MAX)
 		return;
+	if (atomic_load_explicit(&e->member[id].percent, memory_order_relaxed) == percent &&
+	    atomic_load_explicit(&e->member[id].advised, memory_order_relaxed) == max_sessions)
+		return;
 	r = e->kept[id];
 	atomic_store_explicit(&e->member[id].percent, percent, memory_order_relaxed);
 	atomic_store_explicit(&e->member[id].advised, max_sessions, memory_order_relaxed);

@@ -47,8 +47,6 @@ static void mark(struct agent *a, enum hf_mark m, bool on)
 
 static void advise(struct agent *a, uint32_t percent, uint32_t max_sessions)
 {
-	if (a->percent == percent && a->max_sessions == max_sessions)
-		return;
 	a->percent = percent;
 	a->max_sessions = max_sessions;
 	hf_engine_advise(engine(a), a->of->id, percent, max_sessions, hf_clock_ms());
@@ -237,6 +235,7 @@ struct agent *agent_new(struct probe *of)
 	a->timer = hf_timer_new(of->all->net->control, due, a);
 	seat(a)->agent[0] = 0;
 	seat(a)->agent_ms = 0;
+	advise(a, 0, 0); /* another that was asked for this server may have left something */
 	if (!a->timer) {
 		free(a);
 		return NULL;

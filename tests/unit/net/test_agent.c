@@ -173,6 +173,20 @@ static void shares(void **state)
 	agent_free(a);
 }
 
+/* A server that has another name now is asked anew: of its share nothing is known until it says so. Fails when what is in force and what the agent
+ * believes to be are two things. */
+static void shares_of_before(void **state)
+{
+	struct agent *a = made();
+
+	(void)state;
+	(void)said(a, "30% maxconn:7");
+	agent_free(a);
+	a = made();
+	assert_true(view().percent == 0 && view().max_sessions == 0);
+	agent_free(a);
+}
+
 /* After a restart what was said is in force, until the same is said otherwise; another address of the member is another agent. */
 static void marks_are_kept(void **state)
 {
@@ -219,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words), cmocka_unit_test(lines), cmocka_unit_test_setup_teardown(beside_others, up, rig_down), cmocka_unit_test_setup_teardown(shares, up, rig_down),
+		cmocka_unit_test_setup_teardown(shares_of_before, up, rig_down),
 		cmocka_unit_test_setup_teardown(marks_are_kept, up, rig_down), cmocka_unit_test_setup_teardown(shown, up, rig_down),
 	};
 
