@@ -164,6 +164,8 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 	p->service = service_for(all->net->snap, pool);
 	p->m = m;
 	p->kept = true;
+	if (pool->conf->probe == HF_CONF_PROBE_NONE && !p->passive)
+		probe_stop(p); /* its word would be the last */
 	if (pool->conf->probe == HF_CONF_PROBE_NONE && probe_down(p) && !p->passive) /* nobody would ever say that it is up again */
 		probe_mark(p, HF_MARK_DOWN, false, "no longer probed");
 	if (pool->conf->probe != HF_CONF_PROBE_FRONT && probe_busy(p) && !p->busy_until_ms)
