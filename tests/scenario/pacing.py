@@ -94,6 +94,7 @@ def run(s):
         if n % MOST == MOST - 1:             # a worker that the machine has left out sees them later than they came
             until(f"user {n} has come", lambda: sum(at(g, 1)) == n + 1)
     until("all wait", lambda: at(g, 1) == (MOST, USERS - MOST), 20)
+    check(re.search(rf" ts1 .* \d+ \({USERS - MOST} wait\) ", g.run_ctl("servers").stdout), "for people")
     text = g.run_ctl("metrics").stdout
     check(f'holdfast_server_openings{{pool="farm",server="ts1",state="queued"}} {USERS - MOST}' in text, "metrics")
     a.up()

@@ -3,6 +3,8 @@ he still has; a server that came up by its slow start, a full table or a greedy 
 in the engine's conf, ledger_count in hf_engine_hold, the ramp at a tick, or the answer by the hash alone, it fails."""
 from scenario import check, equal, until
 
+TIMEOUT = 120
+
 
 def balances(s, hosts):
     for balance, spread in (("round-robin", {"ts1": 10, "ts2": 20, "ts3": 10}), ("least-sessions", {"ts1": 10, "ts2": 20, "ts3": 10}), ("random", None)):

@@ -167,6 +167,8 @@ static bool row(const struct hf_json *s, char cell[COLUMNS][128])
 	snprintf(cell[5], sizeof cell[5], "%s", duration(number(s, HF_F_SINCE_S)));
 	if (number(s, HF_F_WEIGHT) != number(s, HF_F_FILE_WEIGHT))
 		snprintf(cell[6], sizeof cell[6], "%.40s (file %.40s)", show_text(s, HF_F_WEIGHT), show_text(s, HF_F_FILE_WEIGHT));
+	if (number(s, HF_F_QUEUED))
+		snprintf(cell[8], sizeof cell[8], "%.40s (%.40s wait)", show_text(s, HF_F_FLOWS), show_text(s, HF_F_QUEUED));
 	if (show_get(s, HF_F_DEADLINE_S, &v) && v.kind == HF_JSON_NUMBER)
 		snprintf(cell[11], sizeof cell[11], "%s", duration(number(s, HF_F_DEADLINE_S)));
 	if (show_get(s, HF_F_AGENT, &v) && v.kind == HF_JSON_OBJECT && show_get(&v, HF_F_SAID_S, &said) && said.kind == HF_JSON_NUMBER)
