@@ -12,7 +12,7 @@ demo=/tmp/holdfast-demo
 sock=$demo/admin.sock
 ini=$demo/demo.ini
 # Without libfreerdp: it is for holdfast-rdp-probe alone, which no demonstration needs.
-packages="cmake gcc make libc6-dev pkg-config libosip2-dev libwinpr2-dev libevent-dev libssl-dev python3"
+packages="cmake gcc make libc6-dev pkg-config libosip2-dev libwinpr2-dev libevent-dev libc-ares-dev libssl-dev python3"
 
 case ${1:-} in -h|--help) sed -n '2,7p' "$0" | cut -c3-; exit 0 ;; esac
 [ $# -le 1 ] || { sed -n '2,7p' "$0" | cut -c3- >&2; exit 2; }

@@ -17,7 +17,7 @@ names=
 passed=0 failed=0 skipped=0
 failures=
 
-BUILD_PACKAGES="cmake gcc make libc6-dev pkg-config libosip2-dev libevent-dev libssl-dev"
+BUILD_PACKAGES="cmake gcc make libc6-dev pkg-config libosip2-dev libevent-dev libc-ares-dev libssl-dev"
 TEST_PACKAGES="libcmocka-dev freerdp2-dev clang libclang-rt-14-dev python3 openssl sip-tester kamailio kamailio-tls-modules socat baresip-core freerdp2-x11 xrdp xvfb xauth imagemagick xterm x11-xserver-utils tigervnc-standalone-server rdesktop freerdp2-shadow-x11 winpr-utils sipsak sipvicious tshark valgrind chromium libxxhash-dev"
 # Other machines, for what must come out the same on all: 64 bits, 32 bits, big-endian.
 CROSS_PACKAGES="gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user-static"

@@ -14,6 +14,7 @@ struct hf_conf_gateway {
 	uint64_t sync_interval;       /* ms */
 	bool log_identities;
 	struct hf_addr http;          /* family 0: off */
+	struct hf_addr resolver;      /* who is asked for servers' names; family 0: whom the system asks */
 	struct hf_addr hep;           /* the collector of messages; family 0: off */
 	uint64_t hep_id;
 	struct hf_bytes hep_password; /* may be empty */
@@ -33,6 +34,7 @@ enum { HF_CONF_TLS_OFF, HF_CONF_TLS_OPTIONAL, HF_CONF_TLS_REQUIRED }; /* tls_cli
 struct hf_conf_server {
 	char name[64], was[64];       /* NUL-terminated */
 	struct hf_bytes tls_name;     /* empty: the pool's */
+	struct hf_bytes host;         /* a name that is looked up while it runs, addr is its port alone; empty: addr is whole */
 	struct hf_addr addr;
 	enum hf_transport transport;
 	uint32_t weight, max_sessions, max_cps;
@@ -155,6 +157,8 @@ enum hf_err hf_conf_load(const char *path, struct hf_conf **out, struct hf_findi
 /* The same from text. */
 enum hf_err hf_conf_parse(const char *path, struct hf_bytes text, struct hf_conf **out, struct hf_findings *f) HF_MUST_USE;
 void hf_conf_free(struct hf_conf *c);
+/* Of one more owner: each frees it once. One thread. Returns c. */
+struct hf_conf *hf_conf_keep(struct hf_conf *c);
 
 /* May `next` replace `now` by a reload? Options of class RESTART that differ are findings (errors). */
 enum hf_err hf_conf_may_reload(const struct hf_conf *now, const struct hf_conf *next, struct hf_findings *f) HF_MUST_USE;

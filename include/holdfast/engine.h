@@ -114,6 +114,7 @@ struct hf_member_conf {
 	uint32_t max_sessions;  /* 0 = no limit */
 	uint32_t max_per_s;     /* sessions it is given a second, at most HF_RATE_MAX; 0 = no limit */
 	uint8_t at[HF_MEMBER_AT];
+	bool at_found;          /* `at` is no part of its line (a name that was looked up): when it changes, what was set by hand stays */
 };
 /* Which ids the members of this list would get; changes nothing. A name keeps its id, a renamed server has its former name's, one that
  * returns takes up its old one. HF_EFULL: more than HF_SERVERS_MAX with the removed ones; HF_EINVAL: a name twice, or what is no name or weight. */

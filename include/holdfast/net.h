@@ -62,9 +62,11 @@ const char *hf_reason_name(const struct hf_front *front, unsigned r);
 bool hf_net_disk(const struct hf_net *net, const char *pool, struct hf_disk_view *v); /* false: the pool has no copy on disk */
 struct hf_engine *hf_net_engine(const struct hf_net *net, const char *pool); /* NULL: no such pool */
 /* Address, transport and last failure of a member (removed ones with sessions too); false: no such member. last_failure is "" when there was none.
+ * addr all zero: it was written by the name `host`, and that was never found.
  * agent: what its agent said last, as it may be shown; agent_ms 0: nothing yet; agent_port 0: it has none. */
 #define HF_AGENT_SHOWN 256
 struct hf_member_view {
+	struct hf_bytes host;
 	struct hf_addr addr;
 	enum hf_transport transport;
 	char last_failure[64], agent[HF_AGENT_SHOWN];

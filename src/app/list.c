@@ -166,7 +166,7 @@ static void address(const struct hf_member_view *m, struct json *j)
 	struct hf_writer w = hf_writer_on(text, sizeof text);
 
 	hf_w_addr(&w, &m->addr);
-	json_text(j, HF_F_ADDRESS, hf_writer_view(&w));
+	json_text(j, HF_F_ADDRESS, m->addr.family ? hf_writer_view(&w) : m->host);
 	json_str(j, HF_F_TRANSPORT, hf_transport_name(m->transport));
 }
 

@@ -137,7 +137,7 @@ static bool has_way(const struct hf_conf_service *v, const struct hf_conf_server
 	for (unsigned i = 0; i < v->n_listens; i++) {
 		const struct hf_conf_listen *l = &v->listens[i];
 
-		if (l->addr.family == s->addr.family && (l->transport == s->transport || (hf_transport_is_stream(s->transport) && !hf_transport_is_web(l->transport))))
+		if ((s->host.n || l->addr.family == s->addr.family) && (l->transport == s->transport || (hf_transport_is_stream(s->transport) && !hf_transport_is_web(l->transport))))
 			return true;
 	}
 	return false;
@@ -149,8 +149,8 @@ static void check_ways(const struct hf_conf_service *v, struct finding_to *to)
 		const struct hf_conf_server *s = &v->pool->servers[i];
 
 		if (!has_way(v, s))
-			finding_error(to, s->line, "server %s: nothing of [service %s] can send to it: add a listen = %s://... of IPv%u", s->name, v->name,
-				hf_transport_is_stream(s->transport) ? "udp" : hf_transport_name(s->transport), s->addr.family);
+			finding_error(to, s->line, "server %s: nothing of [service %s] can send to it: add a listen = %s://...%s", s->name, v->name,
+				hf_transport_is_stream(s->transport) ? "udp" : hf_transport_name(s->transport), s->host.n ? "" : s->addr.family == 6 ? " of IPv6" : " of IPv4");
 	}
 }
 

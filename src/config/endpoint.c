@@ -66,7 +66,7 @@ static bool read_transport(const char *what, struct hf_bytes name, const struct 
 }
 
 /* What is no address, in the words of other programs: udp:ADDRESS and *. */
-static const char *meant(struct hf_bytes text, struct hf_bytes place)
+static const char *meant(struct hf_bytes text, struct hf_bytes place, bool listens)
 {
 	enum hf_transport t;
 
@@ -74,11 +74,40 @@ static const char *meant(struct hf_bytes text, struct hf_bytes place)
 		return "a transport is written with ://, as in udp://192.0.2.1:PORT";
 	if (place.n && place.p[0] == '*')
 		return "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT";
-	return looks_numeric(place) ? "not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT" : "names are not resolved yet: write the address";
+	if (!listens && !looks_numeric(place))
+		return "not an address, nor a host name";
+	return looks_numeric(place) ? "not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT" : "a listener has an address: 192.0.2.1:PORT, or 0.0.0.0:PORT for all of this machine";
 }
 
-/* [TRANSPORT://]ADDRESS[:PORT] */
-static bool read_place(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct finding_to *to)
+static bool is_host(struct hf_bytes b)
+{
+	for (size_t i = 0; i < b.n; i++) {
+		uint8_t c = hf_lower(b.p[i]);
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'))
+			return false;
+	}
+	return b.n >= 1 && b.n <= 253;
+}
+
+/* HOST[:PORT], a name that is looked up while it runs. HF_EINVAL: that is none. */
+static enum hf_err read_host(struct hf_bytes text, uint16_t port, struct hf_bytes *host, struct hf_addr *addr)
+{
+	size_t colon = hf_bytes_find(text, ':');
+	uint64_t v = port;
+
+	*host = hf_bytes_sub(text, 0, colon);
+	if (!is_host(*host) || looks_numeric(*host))
+		return HF_EINVAL;
+	if (colon < text.n && hf_read_uint(hf_bytes_sub(text, colon + 1, text.n), 65535, &v) != HF_OK)
+		return HF_ERANGE;
+	*addr = (struct hf_addr){.port = (uint16_t)v};
+	return HF_OK;
+}
+
+/* [TRANSPORT://]ADDRESS[:PORT]; where host is not NULL a name may stand for the address. */
+static bool read_place(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct hf_bytes *host,
+		       struct finding_to *to)
 {
 	size_t colon = hf_bytes_find(text, ':');
 	struct hf_bytes place = text;
@@ -91,27 +120,18 @@ static bool read_place(const char *what, struct hf_bytes text, const struct hf_f
 		place = hf_bytes_sub(text, colon + 3, text.n);
 	}
 	e = hf_addr_read(place, front ? front->port : 1, addr);
+	if (e == HF_EINVAL && host && !(text.n == place.n && hf_transport_read(hf_bytes_sub(text, 0, colon), &(enum hf_transport){0})))
+		e = read_host(place, front ? front->port : 1, host, addr);
 	if (e == HF_ERANGE)
 		finding_error(to, line, "%s: %s: a port is 0..65535", what, hf_log_text(text));
 	else if (e != HF_OK)
-		finding_error(to, line, "%s: %s: %s", what, hf_log_text(text), meant(text, place));
+		finding_error(to, line, "%s: %s: %s", what, hf_log_text(text), meant(text, place, !host));
 	else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place)) {
 		finding_error(to, line, "%s: %s: %s needs its port written", what, hf_log_text(text), hf_transport_name(*transport));
 		return false;
 	}
 	hf_addr_unmap(addr);
 	return e == HF_OK;
-}
-
-static bool is_host(struct hf_bytes b)
-{
-	for (size_t i = 0; i < b.n; i++) {
-		uint8_t c = hf_lower(b.p[i]);
-
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'))
-			return false;
-	}
-	return b.n >= 1 && b.n <= 253;
 }
 
 bool endpoint_is_name(struct hf_bytes b)
@@ -185,7 +205,7 @@ static void listen_word(const struct ini_entry *e, struct hf_bytes word, struct 
 	}
 	last = &list[s->n_listens];
 	*last = (struct hf_conf_listen){.line = e->line};
-	*usable = read_place("listen", word, s->front, e->line, &last->transport, &last->addr, to);
+	*usable = read_place("listen", word, s->front, e->line, &last->transport, &last->addr, NULL, to);
 	s->n_listens += *usable;
 }
 
@@ -329,9 +349,9 @@ static bool read_server(const struct ini_entry *e, const struct hf_front *front,
 		return false;
 	}
 	copy_name(v->name, name);
-	if (!read_place("server", place, front, e->line, &v->transport, &v->addr, to))
+	if (!read_place("server", place, front, e->line, &v->transport, &v->addr, &v->host, to))
 		return false;
-	if (!v->addr.port || hf_addr_is_any(&v->addr)) {
+	if (!v->addr.port || (!v->host.n && hf_addr_is_any(&v->addr))) {
 		finding_error(to, e->line, "server: %s: %s", hf_log_text(place), v->addr.port ? "nobody is at this address" : "a port is 1..65535");
 		return false;
 	}
@@ -344,7 +364,7 @@ static void compare(const struct hf_conf_server *a, const struct hf_conf_server 
 {
 	if (strcmp(a->name, b->name) == 0)
 		finding_error(to, b->line, "server: %s: the name stands in line %u already", b->name, a->line);
-	else if (a->transport == b->transport && hf_addr_eq(&a->addr, &b->addr))
+	else if (a->transport == b->transport && hf_bytes_ieq(a->host, b->host) && hf_addr_eq(&a->addr, &b->addr))
 		finding_error(to, b->line, "server: %s: the address is that of %s in line %u", b->name, a->name, a->line);
 	if (strcmp(a->was, b->name) == 0)
 		finding_error(to, a->line, "server: was=%s: that server is still there, in line %u", a->was, b->line);

@@ -152,10 +152,16 @@ void hf_conf_free(struct hf_conf *c)
 {
 	struct load *l = (struct load *)c;
 
-	if (!l)
+	if (!l || l->owners-- > 0)
 		return;
 	confmem_free(&l->mem);
 	free(l);
+}
+
+struct hf_conf *hf_conf_keep(struct hf_conf *c)
+{
+	((struct load *)c)->owners++;
+	return c;
 }
 
 /* Reads up to one octet more than a file may have, so that a longer one shows. */

@@ -14,6 +14,7 @@ struct load_part {
 struct load {
 	struct hf_conf conf; /* first: hf_conf_free finds the rest */
 	struct confmem mem;
+	unsigned owners;       /* beside the first */
 	struct ini_doc doc;
 	const struct ini_section *gateway; /* NULL: not in the file */
 	struct hf_conf_pool *pools;

@@ -25,6 +25,7 @@ static const char *const fallback_words[] = {"least-sessions", "round-robin", "s
 
 #define ENTRIES_MAX 268435456u /* 2^28: counts of sessions have that many bits */
 #define PATH_OCTETS 1024
+#define DNS_PORT 53
 #define WORKERS_MAX 64 /* a worker has an octet in names on the wire; more cores than this were never measured */
 
 static enum hf_err read_workers(struct hf_bytes text, void *field, struct hf_writer *why)
@@ -100,6 +101,18 @@ static enum hf_err read_hep(struct hf_bytes text, void *field, struct hf_writer 
 	if (!hf_bytes_eq(text, HF_LIT("off")) &&
 	    (!hf_bytes_starts(text, scheme) || hf_addr_read(hf_bytes_sub(text, scheme.n, text.n), HEP_PORT, &a) != HF_OK || !a.port || hf_addr_is_any(&a))) {
 		hf_w_str(why, "off | udp://ADDRESS[:PORT]");
+		return HF_EINVAL;
+	}
+	*(struct hf_addr *)field = a;
+	return HF_OK;
+}
+
+static enum hf_err read_resolver(struct hf_bytes text, void *field, struct hf_writer *why)
+{
+	struct hf_addr a = {0};
+
+	if (!hf_bytes_eq(text, HF_LIT("system")) && (hf_addr_read(text, DNS_PORT, &a) != HF_OK || !a.port || hf_addr_is_any(&a))) {
+		hf_w_str(why, "system | ADDRESS[:PORT]");
 		return HF_EINVAL;
 	}
 	*(struct hf_addr *)field = a;
@@ -205,6 +218,9 @@ static const struct hf_option gateway[] = {
 		.help = "Socket where holdfastctl asks; without it RUN-DIR/" HF_ADMIN_NAME "."},
 	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | ADDRESS:PORT", .dflt = "off", AT(hf_conf_gateway, http), .read = read_http,
 		.help = "Where /metrics (for Prometheus), /healthz and /readyz are served; whoever reaches it may read them, so let it be an address of the inside."},
+	{"resolver", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_LIVE, .unit = "system | ADDRESS[:PORT]", .dflt = "system", AT(hf_conf_gateway, resolver), .read = read_resolver,
+		.help = "The DNS server that is asked for servers written by name; system: whom /etc/resolv.conf and /etc/hosts name. They are asked at start, at a reload and when what they said "
+			"expires (5 s to 1 h); what they said last holds until they say something else. Nothing that a peer sends asks for a name."},
 	{"hep", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_LIVE, .unit = "off | udp://ADDRESS[:PORT]", .dflt = "off", AT(hf_conf_gateway, hep), .read = read_hep,
 		.help = "A collector (Homer) that gets a copy of each message that comes and goes, in HEP version 3, port 9060 unless said otherwise. Unencrypted, with all that a message says."},
 	{"hep-id", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 0, .max = UINT32_MAX, .dflt = "1", AT(hf_conf_gateway, hep_id),
@@ -284,10 +300,10 @@ static const struct hf_option service[] = {
 
 #define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
 static const struct hf_option pool[] = {
-	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT] [send-proxy=yes|no]",
-		.help = "A server, known by its name for ever; may repeat. weight 100 is the usual one, 0 takes no new sessions; "
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS|HOST[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT] [send-proxy=yes|no]",
+		.help = "A server, known by its name for ever; may repeat. HOST: a name in DNS, see resolver; a change of its address moves no session. weight 100 is the usual one, 0 takes no new sessions; "
 			"max-sessions, max-cps: sessions that it holds, and new ones it is given a second, before others are placed at the next server; "
-			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name. TRANSPORT as for listen."},
+			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name, else HOST. TRANSPORT as for listen."},
 	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
 		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},
 	{"hash", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "carp", AT(hf_conf_pool, hash), .words = hash_words,

@@ -142,7 +142,7 @@ static void forget_overrides(struct hf_member_record *r)
 
 static bool other_line(const struct hf_member_record *r, const struct hf_member_conf *c)
 {
-	return r->removed_ms || r->file_weight != c->weight || r->max_sessions != c->max_sessions || memcmp(r->at, c->at, sizeof r->at) != 0;
+	return r->removed_ms || r->file_weight != c->weight || r->max_sessions != c->max_sessions || (!c->at_found && memcmp(r->at, c->at, sizeof r->at) != 0);
 }
 
 static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf *c, uint64_t now_ms)

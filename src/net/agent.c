@@ -248,7 +248,7 @@ void agent_apply(struct agent *a)
 {
 	struct hf_addr at = a->of->m->addr;
 
-	at.port = a->of->m->agent;
+	at.port = at.family ? a->of->m->agent : 0;
 	seat(a)->agent_port = at.port;
 	if (at.port ? hf_addr_eq(&at, &a->at) : !a->at.port && !marks_of(a))
 		return;

@@ -48,7 +48,7 @@ static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, 
 		c->hold.generation = 1;
 	else if (p->holds)
 		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n, tag);
-	if (!m)
+	if (!m || !m->addr.family) /* nobody; or a name that was never found */
 		return;
 	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, NULL);
 	ask_reach(p, m);

@@ -71,7 +71,8 @@ struct snap_member {
 	uint32_t hash, was_hash[HF_FORMER_MAX]; /* of its former names, the last one first; 0: none */
 	char name[64];
 	struct hf_bytes tls_name; /* what its certificate must name; empty: its address */
-	struct hf_addr addr;
+	struct hf_bytes host; /* it was written by name; empty: by its address */
+	struct hf_addr addr; /* all zero: its name was never found */
 	struct hf_addr from; /* the address that the system sends from towards it; family 0: unknown */
 };
 
@@ -285,6 +286,7 @@ struct hf_net {
 	struct socks **socks;
 	unsigned n_pools, n_services, n_socks;
 	struct probes *probes;
+	struct names *names;         /* of servers */
 	struct sources *sources;     /* connections by source address */
 	struct sources *path_sources; /* flows of datagrams likewise */
 	struct anchors *anchors;     /* flows that those may be beside, by name */

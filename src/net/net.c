@@ -8,6 +8,7 @@
 #include "anchors.h"
 #include "gate.h"
 #include "guard.h"
+#include "names.h"
 #include "probe.h"
 #include "peers.h"
 #include "sources.h"
@@ -42,6 +43,7 @@ static void free_all(struct hf_net *net)
 	for (unsigned i = 0; i < net->n_workers; i++)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
+	names_free(net->names);
 	sources_free(net->sources);
 	sources_free(net->path_sources);
 	anchors_free(net->anchors);
@@ -84,13 +86,14 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->receipt = net->receipt_fd >= 0 ? hf_watch_new(control, net->receipt_fd, HF_READ, receipt, net) : NULL;
 	net->workers = calloc(workers, sizeof *net->workers);
 	net->probes = probes_new(net);
+	net->names = names_new(net);
 	net->sources = sources_new(site->hash_key);
 	net->path_sources = sources_new(site->hash_key);
 	net->anchors = anchors_new(site->hash_key);
 	net->peers = peers_new(site->hash_key);
 	net->tales = tales_new();
 	net->tales_sweep = hf_timer_new(control, sweep, net);
-	if (!net->receipt || !net->workers || !net->probes || !net->sources || !net->path_sources || !net->anchors || !net->peers || !net->tales || !net->tales_sweep)
+	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->sources || !net->path_sources || !net->anchors || !net->peers || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;
@@ -226,7 +229,7 @@ bool hf_net_member(const struct hf_net *net, const char *pool, uint16_t id, stru
 
 	if (!m)
 		return false;
-	*v = (struct hf_member_view){.addr = m->addr, .transport = m->transport, .removed = m->removed};
+	*v = (struct hf_member_view){.host = m->host, .addr = m->addr, .transport = m->transport, .removed = m->removed};
 	memcpy(v->last_failure, p->rt->members[id].last_failure, sizeof v->last_failure);
 	v->last_failure_ms = p->rt->members[id].last_failure_ms;
 	memcpy(v->agent, p->rt->members[id].agent, sizeof v->agent);

@@ -239,7 +239,7 @@ void probe_due(void *arg)
 		verdict(p, HF_PROBE_FAILED, 0, p->sent || !stream(p) ? "no answer in time" : "no connection in time");
 	else if (p->program)
 		probe_program_late(p);
-	else if (how(p) != HOW_NONE && !p->m->removed)
+	else if (how(p) != HOW_NONE && !p->m->removed && !p->lost)
 		how(p) == HOW_PROGRAM ? probe_program_begin(p) : begin(p);
 	else
 		hf_timer_set(p->timer, p->pool->conf->probe_interval);

@@ -1,5 +1,6 @@
 /* Who is probed: the list follows the pools of the snapshot in force; and what workers saw of servers between probes. See probing.h for the
  * struct, probe.h for what net calls. Control thread. */
+#include "names.h"
 #include "probing.h"
 
 #include <stdio.h>
@@ -146,6 +147,22 @@ static const struct snap_service *service_for(const struct hf_snapshot *s, const
 	return NULL;
 }
 
+/* A server whose name was never found is down until it is; then it is as good as any that is new. */
+static void follow_name(struct probe *p)
+{
+	bool lost = !p->m->addr.family;
+
+	if (lost)
+		names_why(p->all->net->names, p->m->host, p->rt->members[p->id].last_failure, sizeof p->rt->members[p->id].last_failure);
+	if (lost == p->lost)
+		return;
+	p->lost = lost;
+	p->good = p->bad = 0;
+	probe_stop(p);
+	hf_engine_mark(p->rt->engine, p->id, HF_MARK_DOWN, lost, hf_clock_ms());
+	hf_timer_set(p->timer, 0);
+}
+
 static void apply_member(struct probes *all, struct snap_pool *pool, const struct snap_member *m)
 {
 	struct probe *p = find(all, pool->rt, m->id, m->name);
@@ -164,9 +181,10 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 	p->service = service_for(all->net->snap, pool);
 	p->m = m;
 	p->kept = true;
+	follow_name(p);
 	if (pool->conf->probe == HF_CONF_PROBE_NONE && !p->passive)
 		probe_stop(p); /* its word would be the last */
-	if (pool->conf->probe == HF_CONF_PROBE_NONE && probe_down(p) && !p->passive) /* nobody would ever say that it is up again */
+	if (pool->conf->probe == HF_CONF_PROBE_NONE && probe_down(p) && !p->passive && !p->lost) /* nobody would ever say that it is up again */
 		probe_mark(p, HF_MARK_DOWN, false, "no longer probed");
 	if (pool->conf->probe != HF_CONF_PROBE_FRONT && probe_busy(p) && !p->busy_until_ms)
 		probe_set_busy(p, false, 0, ""); /* nobody would ever say that it is ready again */

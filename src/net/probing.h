@@ -27,7 +27,7 @@ struct probe {
 	struct hf_probe what;
 	uint8_t *got;
 	size_t n;
-	bool sent, passive;           /* passive: down because of dials */
+	bool sent, passive, lost;     /* passive: down because of dials; lost: its name was never found */
 	unsigned good, bad;           /* in a row */
 	uint64_t busy_until_ms;
 	struct agent *agent;

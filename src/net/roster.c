@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "inside.h"
+#include "names.h"
 #include "sock.h"
 
 /* A member's place in the engine's keeping, so that a removed one is found after a restart: family, transport, port and scope (low octets
@@ -43,12 +43,32 @@ static bool wildcard_of(const struct hf_conf *conf, const struct hf_conf_pool *p
 	return false;
 }
 
+/* By its line; by name as that was answered last, which at a start is what was kept of the run before; all zero: it was never found. */
+static struct hf_addr where_is(const struct hf_net *net, const struct hf_conf *conf, const struct snap_pool *p, const struct hf_conf_server *s)
+{
+	struct hf_addr a = s->addr;
+	struct hf_member_record r;
+	enum hf_transport t;
+	uint16_t id;
+
+	if (!s->host.n)
+		return a;
+	a = names_find(net->names, conf, p->conf, s);
+	if (a.family || net->snap)
+		return a;
+	id = hf_engine_find(p->rt->engine, hf_bytes_str(s->name));
+	if (!id || !hf_engine_record(p->rt->engine, id, &r) || !place_read(r.at, &a, &t))
+		return (struct hf_addr){0};
+	a.port = s->addr.port;
+	return a;
+}
+
 struct newcomer {
 	uint16_t id;
 	const struct hf_member_record *names;
 	struct hf_addr addr;
 	enum hf_transport transport;
-	struct hf_bytes tls_name;
+	struct hf_bytes tls_name, host;
 	uint16_t agent;
 	bool send_proxy, removed;
 };
@@ -58,7 +78,8 @@ static void add(const struct hf_net *net, const struct hf_conf *conf, struct sna
 	struct snap_member *m = &p->members[p->n_members++];
 	struct hf_bytes pool = hf_bytes_str(p->conf->name);
 
-	*m = (struct snap_member){.id = n->id, .removed = n->removed, .agent = n->agent, .send_proxy = n->send_proxy, .transport = n->transport, .addr = n->addr, .tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name};
+	*m = (struct snap_member){.id = n->id, .removed = n->removed, .agent = n->agent, .send_proxy = n->send_proxy, .transport = n->transport, .addr = n->addr, .host = n->host,
+		.tls_name = n->tls_name.n ? n->tls_name : p->conf->tls_name.n ? p->conf->tls_name : n->host};
 	snprintf(m->name, sizeof m->name, "%s", n->names->name);
 	m->hash = hf_server_hash(net->site.hash_key, pool, hf_bytes_str(n->names->name));
 	for (unsigned i = 0; i < HF_FORMER_MAX && hf_member_former(n->names, i).n; i++)
@@ -75,7 +96,7 @@ static void add_listed(const struct hf_net *net, const struct hf_conf *conf, str
 
 		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
 		hf_member_rename(&r, hf_bytes_str(s->name), hf_bytes_str(s->was));
-		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, s->addr, s->transport, s->tls_name, (uint16_t)(s->agent_said ? s->agent : p->conf->agent),
+		add(net, conf, p, &(struct newcomer){p->plan_ids[i], &r, where_is(net, conf, p, s), s->transport, s->tls_name, s->host, (uint16_t)(s->agent_said ? s->agent : p->conf->agent),
 			s->send_proxy_said ? s->send_proxy : p->conf->send_proxy, false});
 	}
 }
@@ -99,7 +120,7 @@ static void add_removed(const struct hf_net *net, const struct hf_conf *conf, st
 	}
 }
 
-static enum hf_err plan(struct snap_pool *p, struct hf_writer *why)
+static enum hf_err plan(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why)
 {
 	const struct hf_conf_pool *c = p->conf;
 	enum hf_err e;
@@ -110,10 +131,12 @@ static enum hf_err plan(struct snap_pool *p, struct hf_writer *why)
 		return HF_ENOMEM;
 	for (unsigned i = 0; i < c->n_servers; i++) {
 		const struct hf_conf_server *s = &c->servers[i];
+		struct hf_addr at;
 
 		p->plan[i] = (struct hf_member_conf){.name = hf_bytes_str(s->name), .was = hf_bytes_str(s->was), .weight = s->weight, .max_sessions = s->max_sessions,
-			.max_per_s = s->max_cps};
-		place_write(p->plan[i].at, &s->addr, s->transport);
+			.max_per_s = s->max_cps, .at_found = s->host.n > 0};
+		at = where_is(net, conf, p, s);
+		place_write(p->plan[i].at, &at, s->transport);
 	}
 	e = hf_engine_plan(p->rt->engine, p->plan, c->n_servers, p->plan_ids);
 	if (e == HF_EFULL)
@@ -151,7 +174,7 @@ static enum hf_err clash(const struct snap_pool *p, struct hf_writer *why)
 
 enum hf_err roster_make(struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why)
 {
-	enum hf_err e = plan(p, why);
+	enum hf_err e = plan(net, conf, p, why);
 
 	if (e == HF_OK)
 		e = make_tables(p);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "inside.h"
+#include "names.h"
 #include "probe.h"
 #include "tls.h"
 
@@ -214,11 +215,14 @@ static void await_receipts(struct hf_net *net)
  * change last, when the workers have answered: at once as a rule, else with their receipts. */
 enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_writer *why)
 {
+	bool fresh;
+
 	if (net->old) {
 		hf_w_str(why, "the workers have not taken the configuration before this one: try again");
 		return HF_EFULL;
 	}
 	net->now_ms = hf_clock_ms();
+	fresh = !net->snap || net->snap->conf != s->conf;
 	s->generation = ++net->generation;
 	net->old = net->snap;
 	net->snap = s;
@@ -231,5 +235,6 @@ enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_
 	hand_out(net, s);
 	await_receipts(net);
 	snapshot_receipts(net);
+	names_follow(net->names, fresh);
 	return HF_OK;
 }

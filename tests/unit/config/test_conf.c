@@ -24,13 +24,29 @@ static void test_servers(void **state)
 	assert_true(s[4].addr.family == 4 && s[4].addr.port == 8);
 }
 
+/* Names stand as they were written, with their port; two that are one are refused. Fails without read_host, or when compare() looks at addresses alone. */
+static void test_servers_by_name(void **state)
+{
+	const struct hf_conf_server *s;
+
+	(void)state;
+	accepts(GOOD_SERVICE "[pool pbx]\nserver = a PBX1.example.org\nserver = b pbx1.example.org:7002 weight=5\nserver = c tcp://pbx-2:9\nserver = d 192.0.2.11\n");
+	s = conf->pools[0].servers;
+	assert_true(hf_bytes_eq(s[0].host, HF_LIT("PBX1.example.org")) && s[0].addr.port == 7000 && s[0].addr.family == 0);
+	assert_true(hf_bytes_eq(s[1].host, HF_LIT("pbx1.example.org")) && s[1].addr.port == 7002 && s[1].weight == 5);
+	assert_true(hf_bytes_eq(s[2].host, HF_LIT("pbx-2")) && s[2].transport == HF_TCP && s[3].host.n == 0);
+	refuses(GOOD_SERVICE "[pool pbx]\nserver = a PBX1.example.org\nserver = b pbx1.example.org:7000\n", 7, "the address is that of a in line 6");
+}
+
 /* Each fails without the check in endpoint.c that says its text. */
 static void test_servers_refused(void **state)
 {
 	static const struct { const char *line; const char *part; } t[] = {
 		{"server = z", "server = z: the address is missing: NAME ADDRESS:PORT"},
-		{"server = z pbx.example.org:7000", "names are not resolved yet: write the address"},
-		{"server = z udp://pbx", "names are not resolved yet: write the address"},
+		{"server = z pbx_1.example.org:7000", "not an address"},
+		{"server = z pbx.example.org:70000", "a port is 0..65535"},
+		{"server = z pbx.example.org:0", "a port is 1..65535"},
+		{"server = z tls://pbx.example.org", "tls needs its port written"},
 		{"server = z 192.0.2.300", "not an address"},
 		{"server = z [2001:db8::1", "not an address"},
 		{"server = z 192.0.2.12:", "not an address"},
@@ -100,7 +116,7 @@ static void test_listens_refused(void **state)
 {
 	static const struct { const char *line; const char *part; } t[] = {
 		{"listen = inside udp://192.0.2.3:1", "inside: stands behind the address"},
-		{"listen = udp://localhost:1", "names are not resolved yet"},
+		{"listen = udp://localhost:1", "a listener has an address"},
 		{"listen = tcp:127.0.0.1:1", "a transport is written with ://"},
 		{"listen = *:1", "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT"},
 		{"listen = udp://192.0.2.3:1 udp://192.0.2.3:1", "udp://192.0.2.3:1: line 5 listens there already"},
@@ -109,14 +125,14 @@ static void test_listens_refused(void **state)
 		{"listen = wss://192.0.2.3:1", "wss:// is no transport of protocol tide"},
 		{"listen = tls://192.0.2.3", "tls needs its port written"},
 		{"listen = udp://192.0.2.3:99999", "a port is 0..65535"},
-		{"listen = udp://192.0.2.3:1 outside", "not resolved yet"},
+		{"listen = udp://192.0.2.3:1 outside", "a listener has an address"},
 		{"listen = udp://192.0.2.3:1 advertise=", "advertise=HOST or advertise=HOST:PORT"},
 		{"listen = allow=192.0.2.0/24 udp://192.0.2.3:1", "allow=192.0.2.0/24: stands behind the address"},
 		{"listen = udp://192.0.2.3:1 allow=", "allow=ADDRESS[/BITS],..."},
 		{"listen = udp://192.0.2.3:1 deny=,", "deny=ADDRESS[/BITS],..."},
 		{"listen = udp://192.0.2.3:1 deny=192.0.2.0/33", "deny=192.0.2.0/33: deny=ADDRESS[/BITS],..."},
 		{"listen = udp://192.0.2.3:1 allow=192.0.2.0/24,office", "allow=ADDRESS[/BITS],..."},
-		{"listen = udp://192.0.2.3:1 inside=yes", "not resolved yet"},
+		{"listen = udp://192.0.2.3:1 inside=yes", "a listener has an address"},
 		{"listen = udp://192.0.2.3:1 advertise=a_b", "advertise=HOST or advertise=HOST:PORT"},
 		{"listen = udp://192.0.2.3:1 advertise=a:0", "advertise=HOST or advertise=HOST:PORT"},
 		{"listen = udp://192.0.2.3:1 advertise=[::1", "advertise=HOST or advertise=HOST:PORT"},
@@ -318,7 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_web, drop_all), cmocka_unit_test_teardown(test_tls, drop_all),
-		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
+		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_by_name, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all),
 		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
 		cmocka_unit_test_teardown(test_load, drop_all), cmocka_unit_test_teardown(test_starved, drop_all), cmocka_unit_test_teardown(test_cuts, drop_all),

@@ -257,6 +257,24 @@ static void run_time_weights(void **state)
 	farm_free(f);
 }
 
+/* Where a server is may be found and not written: then a new place is no new line, and what was set by hand stays. Fails when other_line() compares it. */
+static void found_elsewhere(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 1, 0, 100, T0);
+	struct hf_member_conf c = {.name = HF_LIT("s1"), .weight = 100, .at = {7}, .at_found = true};
+
+	(void)state;
+	hf_engine_weigh(f->e, 1, 10, T0);
+	assert_int_equal(hf_engine_apply(f->e, &c, 1, f->id, T0), HF_OK);
+	assert_true(farm_server(f, 1).weight == 10 && farm_server(f, 1).at[0] == 7);
+	c.at_found = false;
+	c.at[0] = 8;
+	assert_int_equal(hf_engine_apply(f->e, &c, 1, f->id, T0), HF_OK);
+	assert_true(farm_server(f, 1).weight == 100 && farm_server(f, 1).at[0] == 8);
+	farm_settle(f, T0);
+	farm_free(f);
+}
+
 /* The next engine over the same mapping: sessions, loads and names are there; another key or form starts empty; rubbish does no harm. */
 static void takes_over(void **state)
 {
@@ -399,7 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(impossible),
 		cmocka_unit_test(ids), cmocka_unit_test(renames), cmocka_unit_test(renamed_again), cmocka_unit_test(oldest_names_go), cmocka_unit_test(refused_whole), cmocka_unit_test(states),
-		cmocka_unit_test(run_time_weights), cmocka_unit_test(takes_over), cmocka_unit_test(takes_over_flows), cmocka_unit_test(starving),
+		cmocka_unit_test(run_time_weights), cmocka_unit_test(found_elsewhere), cmocka_unit_test(takes_over), cmocka_unit_test(takes_over_flows), cmocka_unit_test(starving),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,295 @@
+/* Servers that are written by name. Each name is asked for at once, when what it said expires, and at a reload; what it said last holds until it says
+ * something else. Of several addresses the one in use stays as long as it is among them, else it is the first in order: two gateways that hear the
+ * same come to the same. An address that changes is put in force like a reload's: a snapshot of the same configuration, so that no session moves.
+ * Nothing that a peer sends asks for a name. Control thread; called by net.c, snapshot.c, roster.c and probes.c. */
+#include "names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "holdfast/log.h"
+#include "resolve.h"
+
+#define TTL_MIN_S 5     /* what says less is asked this often */
+#define TTL_MAX_S 3600  /* a server that has moved is found within the hour, whatever was said */
+#define RETRY_MIN_MS 5000
+#define RETRY_MAX_MS 60000
+#define GATHER_MS 20    /* answers of many names become one snapshot */
+#define AGAIN_MS 2000   /* it could not be put in force */
+
+struct name {
+	struct names *all;
+	struct name *next;
+	char host[256];
+	unsigned families;   /* that can be sent to: bits 4 and 6 */
+	struct hf_addr addr; /* family 0: nothing was said yet */
+	char why[64];        /* the last answer was none; "" */
+	unsigned failed;     /* in a row */
+	bool kept, asking;
+	struct hf_timer *timer;
+};
+
+struct names {
+	struct hf_net *net;
+	struct resolver *resolver;
+	struct hf_addr server; /* it asks */
+	struct name *list;
+	struct hf_timer *apply;
+};
+
+static void put_in_force(void *arg);
+
+struct names *names_new(struct hf_net *net)
+{
+	struct names *n = calloc(1, sizeof *n);
+
+	if (!n)
+		return NULL;
+	n->net = net;
+	n->apply = hf_timer_new(net->control, put_in_force, n);
+	if (n->apply)
+		return n;
+	free(n);
+	return NULL;
+}
+
+static void free_name(struct name *x)
+{
+	hf_timer_free(x->timer);
+	free(x);
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	resolver_free(n->resolver);
+	for (struct name *x = n->list, *next; x; x = next) {
+		next = x->next;
+		free_name(x);
+	}
+	hf_timer_free(n->apply);
+	free(n);
+}
+
+/* ---- answers ---- */
+
+static void put_in_force(void *arg)
+{
+	struct names *n = arg;
+	struct hf_snapshot *s = NULL;
+	struct hf_conf *conf = hf_conf_keep(n->net->snap->conf);
+	uint8_t buf[512];
+	struct hf_writer why = hf_writer_on(buf, sizeof buf);
+	enum hf_err e = hf_snapshot_build(n->net, conf, &s, &why);
+
+	if (e != HF_OK)
+		hf_conf_free(conf);
+	else if ((e = hf_net_publish(n->net, s, &why)) != HF_OK)
+		hf_snapshot_drop(n->net, s);
+	if (e == HF_OK)
+		return;
+	hf_log(HF_LOG_ERROR, "event=resolve-failed error=\"an address has changed and cannot be put in force yet: %s\"", hf_log_text(hf_writer_view(&why)));
+	hf_timer_set(n->apply, AGAIN_MS);
+}
+
+static bool before(const struct hf_addr *a, const struct hf_addr *b)
+{
+	return a->family != b->family ? a->family < b->family : memcmp(a->ip, b->ip, sizeof a->ip) < 0;
+}
+
+/* family 0: none of them can be sent to. */
+static struct hf_addr pick(const struct name *x, const struct resolved *r)
+{
+	struct hf_addr best = {0};
+
+	for (unsigned i = 0; i < r->n; i++) {
+		if (!(x->families >> r->addr[i].family & 1))
+			continue;
+		if (hf_addr_eq(&r->addr[i], &x->addr))
+			return x->addr;
+		if (!best.family || before(&r->addr[i], &best))
+			best = r->addr[i];
+	}
+	return best;
+}
+
+static void log_found(const struct name *x)
+{
+	uint8_t text[80];
+	struct hf_writer w = hf_writer_on(text, sizeof text);
+
+	hf_w_ip(&w, &x->addr, false);
+	hf_log(HF_LOG_INFO, "event=resolved host=%s address=%s", x->host, hf_log_text(hf_writer_view(&w)));
+}
+
+static void tell_members(const struct name *x)
+{
+	const struct hf_snapshot *s = x->all->net->snap;
+
+	for (unsigned i = 0; i < s->n_pools; i++)
+		for (unsigned j = 0; j < s->pools[i].n_members; j++) {
+			const struct snap_member *m = &s->pools[i].members[j];
+
+			if (!hf_bytes_ieq(m->host, hf_bytes_str(x->host)))
+				continue;
+			names_why(x->all, m->host, s->pools[i].rt->members[m->id].last_failure, sizeof s->pools[i].rt->members[m->id].last_failure);
+			s->pools[i].rt->members[m->id].last_failure_ms = hf_clock_ms();
+		}
+}
+
+static void failed(struct name *x, const char *why)
+{
+	uint64_t wait = RETRY_MIN_MS << (x->failed < 4 ? x->failed : 4);
+
+	snprintf(x->why, sizeof x->why, "%s", why);
+	if (x->failed++ == 0)
+		hf_log(HF_LOG_WARN, "event=resolve-failed host=%s error=\"%s\" kept=%s", x->host, why, x->addr.family ? "yes" : "no");
+	tell_members(x);
+	hf_timer_set(x->timer, wait < RETRY_MAX_MS ? wait : RETRY_MAX_MS);
+}
+
+static void answered(void *arg, const struct resolved *r)
+{
+	struct name *x = arg;
+	struct hf_addr a = pick(x, r);
+	uint32_t ttl = r->ttl_s < TTL_MIN_S ? TTL_MIN_S : r->ttl_s > TTL_MAX_S ? TTL_MAX_S : r->ttl_s;
+	bool moved = a.family && !hf_addr_eq(&a, &x->addr);
+
+	x->asking = false;
+	if (!x->kept)
+		return;
+	if (!a.family) {
+		failed(x, r->error ? r->error : "no listener can send to its addresses");
+		return;
+	}
+	x->failed = 0;
+	x->why[0] = 0;
+	x->addr = a;
+	hf_timer_set(x->timer, (uint64_t)ttl * 1000);
+	if (moved) {
+		log_found(x);
+		hf_timer_set(x->all->apply, GATHER_MS);
+	}
+}
+
+static void ask(void *arg)
+{
+	struct name *x = arg;
+	struct names *n = x->all;
+
+	if (!n->resolver)
+		n->resolver = resolver_new(n->net->control, &n->server);
+	if (!n->resolver) {
+		failed(x, "no resolver");
+	} else if (!x->asking) {
+		x->asking = true;
+		resolver_ask(n->resolver, x->host, answered, x);
+	}
+}
+
+/* ---- who is asked for ---- */
+
+/* Over a stream any may be; a datagram leaves by a listener. */
+static unsigned families_of(const struct hf_conf *conf, const struct hf_conf_pool *pool, enum hf_transport t)
+{
+	unsigned bits = 0;
+
+	if (hf_transport_is_stream(t))
+		return 1u << 4 | 1u << 6;
+	for (unsigned i = 0; i < conf->n_services; i++)
+		for (unsigned j = 0; conf->services[i].pool == pool && j < conf->services[i].n_listens; j++)
+			bits |= 1u << conf->services[i].listens[j].addr.family;
+	return bits;
+}
+
+static struct name *find(const struct names *n, struct hf_bytes host, unsigned families)
+{
+	for (struct name *x = n->list; x; x = x->next)
+		if ((!families || x->families == families) && hf_bytes_ieq(hf_bytes_str(x->host), host))
+			return x;
+	return NULL;
+}
+
+struct hf_addr names_find(const struct names *n, const struct hf_conf *conf, const struct hf_conf_pool *pool, const struct hf_conf_server *s)
+{
+	const struct name *x = find(n, s->host, families_of(conf, pool, s->transport));
+	struct hf_addr a = x ? x->addr : (struct hf_addr){0};
+
+	a.port = a.family ? s->addr.port : 0;
+	return a;
+}
+
+void names_why(const struct names *n, struct hf_bytes host, char *text, size_t size)
+{
+	const struct name *x = find(n, host, 0);
+
+	snprintf(text, size, "%s: %.*s", x && x->why[0] ? x->why : "not looked up yet", (int)(host.n < size ? host.n : size), (const char *)host.p);
+}
+
+/* at: where the snapshot has it, which at a start is what was kept of the run before. */
+static void follow(struct names *n, struct hf_bytes host, unsigned families, const struct hf_addr *at)
+{
+	struct name *x = find(n, host, families);
+
+	if (!x) {
+		x = calloc(1, sizeof *x);
+		if (x)
+			x->timer = hf_timer_new(n->net->control, ask, x);
+		if (!x || !x->timer) {
+			free(x);
+			hf_log(HF_LOG_ERROR, "event=resolve-failed host=%s error=\"no memory\"", hf_log_text(host));
+			return;
+		}
+		x->all = n;
+		x->families = families;
+		x->addr = *at;
+		x->addr.port = 0;
+		memcpy(x->host, host.p, host.n < sizeof x->host ? host.n : sizeof x->host - 1);
+		x->next = n->list;
+		n->list = x;
+		hf_timer_set(x->timer, 0);
+	}
+	x->kept = true;
+}
+
+/* Whoever was asked before a reload does not answer any more. */
+static void ask_all_anew(struct names *n)
+{
+	resolver_free(n->resolver);
+	n->resolver = NULL;
+	n->server = n->net->snap->conf->gateway.resolver;
+	for (struct name *x = n->list; x; x = x->next) {
+		x->asking = false;
+		hf_timer_set(x->timer, 0);
+	}
+}
+
+static void forget(struct names *n)
+{
+	for (struct name **at = &n->list, *x; (x = *at) != NULL;)
+		if (x->kept || x->asking) { /* its answer is on the way, and goes at the next change */
+			at = &x->next;
+		} else {
+			*at = x->next;
+			free_name(x);
+		}
+}
+
+void names_follow(struct names *n, bool fresh)
+{
+	const struct hf_snapshot *s = n->net->snap;
+
+	if (fresh)
+		ask_all_anew(n);
+	for (struct name *x = n->list; x; x = x->next)
+		x->kept = false;
+	for (unsigned i = 0; i < s->n_pools; i++)
+		for (unsigned j = 0; j < s->pools[i].n_members; j++) {
+			const struct snap_member *m = &s->pools[i].members[j];
+
+			if (m->host.n)
+				follow(n, m->host, families_of(s->conf, s->pools[i].conf, m->transport), &m->addr);
+		}
+	forget(n);
+}

@@ -1,0 +1,166 @@
+/* The door to c-ares; see resolve.h. Its sockets are watched by the control loop, its time-outs are one timer. Knows no server, pool or snapshot.
+ * Called by names.c. */
+#include "resolve.h"
+
+#include <ares.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "holdfast/bytes.h"
+#include "holdfast/writer.h"
+#include "sock.h"
+
+#define WATCHES 16     /* sockets at once: one a server of the system's and transport */
+#define TIMEOUT_MS 2000 /* a try; the library doubles it with each */
+#define TRIES 3
+#define LOOK_MS 500    /* no time-out is later seen than this; nothing ticks while nothing is asked */
+
+struct resolver {
+	struct hf_loop *loop;
+	ares_channel channel;
+	struct socket { int fd; struct hf_watch *watch; struct resolver *r; } socket[WATCHES];
+	struct hf_timer *timer;
+	unsigned asked;    /* that are not answered yet */
+	bool ends;
+};
+
+struct ask { struct resolver *r; resolver_fn *fn; void *arg; };
+
+static void ready(void *arg, unsigned what)
+{
+	struct socket *s = arg;
+
+	ares_process_fd(s->r->channel, what & HF_READ ? s->fd : ARES_SOCKET_BAD, what & HF_WRITE ? s->fd : ARES_SOCKET_BAD);
+}
+
+/* A socket that is not watched is heard of by its time-out alone. */
+static void watch(void *arg, ares_socket_t fd, int readable, int writable)
+{
+	unsigned what = (readable ? HF_READ : 0u) | (writable ? HF_WRITE : 0u);
+	struct resolver *r = arg;
+	struct socket *s = NULL;
+
+	for (unsigned i = 0; i < WATCHES; i++)
+		if (r->socket[i].watch ? r->socket[i].fd == fd : !s)
+			s = &r->socket[i];
+	if (!s)
+		return;
+	if (!what) {
+		hf_watch_free(s->watch);
+		s->watch = NULL;
+	} else if (s->watch) {
+		(void)hf_watch_set(s->watch, what);
+	} else {
+		*s = (struct socket){fd, NULL, r};
+		s->watch = hf_watch_new(r->loop, fd, what, ready, s);
+	}
+}
+
+static void tick(void *arg)
+{
+	struct resolver *r = arg;
+
+	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+	if (r->asked)
+		hf_timer_set(r->timer, LOOK_MS);
+}
+
+static void take(const struct ares_addrinfo *info, struct resolved *out)
+{
+	out->ttl_s = UINT32_MAX;
+	for (const struct ares_addrinfo_node *n = info->nodes; n && out->n < RESOLVED_MAX; n = n->ai_next) {
+		struct sockaddr_storage ss = {0};
+
+		if (!n->ai_addr || n->ai_addrlen > (ares_socklen_t)sizeof ss)
+			continue;
+		memcpy(&ss, n->ai_addr, (size_t)n->ai_addrlen);
+		sock_get_addr(&ss, &out->addr[out->n]);
+		out->addr[out->n].port = 0;
+		hf_addr_unmap(&out->addr[out->n]);
+		if (!out->addr[out->n].family || hf_addr_is_any(&out->addr[out->n]))
+			continue;
+		if (n->ai_ttl >= 0 && (uint32_t)n->ai_ttl < out->ttl_s)
+			out->ttl_s = (uint32_t)n->ai_ttl;
+		out->n++;
+	}
+}
+
+static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
+{
+	struct ask ask = *(struct ask *)arg;
+	struct resolved out = {0};
+
+	(void)timeouts;
+	free(arg);
+	ask.r->asked--;
+	if (status == ARES_SUCCESS && info)
+		take(info, &out);
+	if (!out.n)
+		out.error = status == ARES_SUCCESS ? "it has no address" : ares_strerror(status);
+	if (info)
+		ares_freeaddrinfo(info);
+	if (!ask.r->ends)
+		ask.fn(ask.arg, &out);
+}
+
+static bool open_channel(struct resolver *r, const struct hf_addr *server)
+{
+	struct ares_options o = {.timeout = TIMEOUT_MS, .tries = TRIES, .sock_state_cb = watch, .sock_state_cb_data = r, .flags = server->family ? ARES_FLAG_NOSEARCH : 0};
+	char text[80] = "";
+	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
+
+	if (ares_init_options(&r->channel, &o, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | (server->family ? ARES_OPT_FLAGS : 0)) != ARES_SUCCESS)
+		return false;
+	hf_w_addr(&w, server);
+	if (!server->family || ares_set_servers_ports_csv(r->channel, text) == ARES_SUCCESS)
+		return true;
+	ares_destroy(r->channel);
+	return false;
+}
+
+struct resolver *resolver_new(struct hf_loop *loop, const struct hf_addr *server)
+{
+	struct resolver *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	r->loop = loop;
+	r->timer = hf_timer_new(loop, tick, r);
+	if (r->timer && ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS) {
+		if (open_channel(r, server))
+			return r;
+		ares_library_cleanup();
+	}
+	hf_timer_free(r->timer);
+	free(r);
+	return NULL;
+}
+
+void resolver_free(struct resolver *r)
+{
+	if (!r)
+		return;
+	r->ends = true;
+	ares_destroy(r->channel);
+	for (unsigned i = 0; i < WATCHES; i++)
+		hf_watch_free(r->socket[i].watch);
+	ares_library_cleanup();
+	hf_timer_free(r->timer);
+	free(r);
+}
+
+void resolver_ask(struct resolver *r, const char *host, resolver_fn *fn, void *arg)
+{
+	static const struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+	struct ask *ask = malloc(sizeof *ask);
+
+	if (!ask) {
+		fn(arg, &(struct resolved){.error = "no memory"});
+		return;
+	}
+	*ask = (struct ask){r, fn, arg};
+	r->asked++;
+	hf_timer_set(r->timer, LOOK_MS);
+	ares_getaddrinfo(r->channel, host, NULL, &hints, answered, ask);
+}

@@ -1,0 +1,26 @@
+/* Names to addresses: the one door to c-ares. Control thread; it never waits. */
+#ifndef NET_RESOLVE_H
+#define NET_RESOLVE_H
+
+#include "holdfast/addr.h"
+#include "holdfast/err.h"
+#include "holdfast/loop.h"
+
+#define RESOLVED_MAX 32 /* addresses of a name that are looked at */
+
+struct resolver;
+struct resolved {
+	const char *error;  /* a constant; NULL: it has addresses */
+	unsigned n;         /* at least 1 then */
+	struct hf_addr addr[RESOLVED_MAX]; /* port 0; as they came */
+	uint32_t ttl_s;     /* the shortest of them */
+};
+typedef void resolver_fn(void *arg, const struct resolved *r);
+
+/* server: who is asked; family 0: whom the system asks (resolv.conf, hosts), as it is now. NULL: no memory, or nothing to ask with. */
+struct resolver *resolver_new(struct hf_loop *loop, const struct hf_addr *server) HF_MUST_USE;
+void resolver_free(struct resolver *r); /* what is asked is not answered any more; NULL is fine. Not inside a resolver_fn */
+/* Asks for A and AAAA. fn is called once, now or later. */
+void resolver_ask(struct resolver *r, const char *host, resolver_fn *fn, void *arg);
+
+#endif
