@@ -48,20 +48,24 @@ class Both(Host):
 
 
 class Farm:
-    def __init__(self, s, listen="tcp://127.0.0.1:0 udp://127.0.0.1:0", options="udp-idle = 5s", workers=4, n=2):
-        self.s, self.listen, self.options, self.workers = s, listen, options, workers
-        self.hosts = [Both(f"ts{i}") for i in range(1, n + 1)]
-        self.log = s.path("sessions.log")
-        self.g = s.gateway(self.ini())
+    def __init__(self, s, name="gateway", listen="tcp://127.0.0.1:0 udp://127.0.0.1:0", to=None):
+        """to: where its clients come to, if that is not what it listens on"""
+        self.s, self.name, self.listen, self.to = s, name, listen, to
+        self.hosts = [Both(f"ts{i}") for i in (1, 2)]
+        self.log = s.path(f"{name}.sessions")
+        self.g = s.gateway(self.ini(), name=name)
+
+    def place(self, transport):
+        host, port = self.g.at("desktops", transport).rsplit(":", 1)
+        return self.to or host.strip("[]"), int(port)
 
     def ini(self, listen=None):
-        return (self.s.ini_gateway(workers=self.workers, extra=f"session-log = {self.log}") +
-                self.s.ini_rdp(self.hosts, "probe = none\nload-factor = off", self.options, listen=listen or self.listen))
+        return (self.s.ini_gateway(self.name, workers=4, extra=f"session-log = {self.log}") +
+                self.s.ini_rdp(self.hosts, "probe = none\nload-factor = off", "udp-idle = 5s", listen=listen or self.listen))
 
     def desktop(self, user, source, request=None):
         """(the client's connection, the host's end, the host)"""
-        host, port = self.g.at("desktops", "tcp").rsplit(":", 1)
-        c = socket.create_connection((host, int(port)), WAIT, (source, 0))
+        c = socket.create_connection(self.place("tcp"), WAIT, (source, 0))
         c.sendall(request or rdp_text.request(rdp_text.cookie(user.encode())))
         for h in self.hosts:
             h.s.settimeout(0.01)
@@ -77,11 +81,10 @@ class Farm:
                 pass
 
     def client(self, source):
-        u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        u = socket.socket(socket.AF_INET6 if ":" in source else socket.AF_INET, socket.SOCK_DGRAM)
         u.bind((source, 0))
         u.settimeout(WAIT)
-        host, port = self.g.at("desktops", "udp").rsplit(":", 1)
-        u.connect((host, int(port)))
+        u.connect(self.place("udp"))
         return u
 
     def service(self):
@@ -231,6 +234,31 @@ def silence(s, f, u):
     f.dropped("udp-no-flow", "what comes behind it", lambda: u.send(bytes(20)))
 
 
+def drain_and_off(s, f):
+    """Who is at a host that drains stays; a host that is switched off is spoken to no more."""
+    c, end, host = f.desktop("drained", "127.0.5.7")
+    u = f.client("127.0.5.7")
+    f.g.ctl("drain", host.label)
+    opened(u, host, syn())
+    before = f.drops().get("server-off", 0)
+    f.g.ctl("off", host.label)
+    until("both have ended", lambda: f.drops().get("server-off", 0) >= before + 2)
+    f.dropped("udp-no-flow", "what comes behind it", lambda: u.send(bytes(20)))
+    f.g.ctl("on", host.label), f.g.ctl("undrain", host.label)
+    c.close(), end.close(), u.close()
+
+
+def other_listeners(s):
+    """An address of several: what comes back comes from the one that the client came to. IPv6 in front of IPv4."""
+    for name, listen, to, source in (("wildcard", "tcp://0.0.0.0:0 udp://0.0.0.0:0", "127.0.0.9", "127.0.5.8"), ("six", "tcp://[::1]:0 udp://[::1]:0", None, "::1")):
+        f = Farm(s, name, listen, to)
+        c, end, host = f.desktop("one", source)
+        u = f.client(source)
+        opened(u, host, syn())
+        f.g.stop()
+        c.close(), end.close(), u.close()
+
+
 def reloads(s, f):
     """A reload that keeps the listener keeps what goes through it; one that takes it away ends it."""
     c, end, host = f.desktop("reload", "127.0.5.6")
@@ -263,8 +291,10 @@ def run(s):
     no_more_than_was_sent(s, f)
     a_host_without_udp(s, f)
     silence(s, f, u)
+    drain_and_off(s, f)
     reloads(s, f)
     for c, end, _ in open_:
         c.close(), end.close()
     f.g.stop()
     is_told(s, f)
+    other_listeners(s)
