@@ -149,6 +149,9 @@ bool gate_turn(struct flow *f)
 	return first;
 }
 
+/* Who sleeps has a pass, and there are only so many; without a limit as many sleep as may wait, as each looks through those that do. */
+static bool may_sleep(const struct gate *g, const struct flow *f) { return at_once(f) < UINT32_MAX || get(&g->asleep.n) < bound(f); }
+
 void gate_failed(struct flow *f)
 {
 	struct gate *g = gate_of(f);
@@ -156,12 +159,12 @@ void gate_failed(struct flow *f)
 	if (f->gate != INSIDE)
 		return;
 	pthread_mutex_lock(&f->pool->gates);
-	if (list_put(g, &g->asleep, f)) {
+	if (may_sleep(g, f) && list_put(g, &g->asleep, f)) {
 		f->gate = ASLEEP;
 		g->roused = false;
 	}
 	pthread_mutex_unlock(&f->pool->gates);
-	if (f->gate == INSIDE) /* no memory to find it again: it is one of those who come anew */
+	if (f->gate == INSIDE) /* nobody will find it again: it is one of those who come anew */
 		gate_leave(f);
 }
 

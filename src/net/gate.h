@@ -9,7 +9,7 @@ enum gate_pass { GATE_PASSED, GATE_QUEUED, GATE_FULL };
 
 /* A flow that flow_at has brought to its server wants to dial it. One whose dial failed has kept its pass, or its turn, as long as it is there. */
 enum gate_pass gate_enter(struct flow *f) HF_MUST_USE;
-/* Its dial has failed: it keeps its pass, and is woken (conn_turn) as soon as another gets through. */
+/* Its dial has failed: it keeps its pass, and is woken (conn_turn) as soon as another gets through. Without a limit of connections only as many are as may wait. */
 void gate_failed(struct flow *f);
 /* Its connection stands, its answer is to come. */
 void gate_through(struct flow *f);

@@ -256,6 +256,30 @@ static void limit_is_lifted(void **state)
 		close(host[i]);
 }
 
+/* Where there is no limit, who failed sleeps as long as there is room, else looks by himself. Fails when as many sleep as come. */
+static void room_to_sleep(void **state)
+{
+	struct hf_addr at = sock_local(rig.host);
+	int s, a, host[2];
+
+	(void)state;
+	rig.pool_conf.max_connecting = 0;
+	rig.pool_conf.connecting_queue = 1;
+	close(rig.host);
+	s = comes("s", 1, 0);
+	RIG_UNTIL(fails == 1);
+	a = rig_client();
+	rig_say(a, "a");
+	RIG_UNTIL(fails > 3);
+	assert_int_equal(gate_opening(seat()), 1);
+	rig.host = sock_listen(&at, true, 0);
+	assert_true(rig.host >= 0);
+	host[0] = dialled("a");
+	host[1] = dialled("s");
+	close(a), close(s);
+	close(host[0]), close(host[1]);
+}
+
 /* A server that is switched off, or goes down, while somebody waits who came when it was up: the front is told within a second. */
 static void server_goes(void **state)
 {
@@ -310,7 +334,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(in_order, up, rig_down), cmocka_unit_test_setup_teardown(bounds, up, rig_down),
 		cmocka_unit_test_setup_teardown(host_comes_back, up, rig_down), cmocka_unit_test_setup_teardown(sleeper_is_woken, up, rig_down),
 		cmocka_unit_test_setup_teardown(introduced, up, rig_down),
-		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down),
+		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down), cmocka_unit_test_setup_teardown(room_to_sleep, up, rig_down),
 		cmocka_unit_test_setup_teardown(server_goes, up, rig_down),
 		cmocka_unit_test_setup_teardown(off_when_its_turn_comes, up, rig_down), cmocka_unit_test_setup_teardown(no_memory_to_wait, up, rig_down),
 	};
