@@ -120,10 +120,12 @@ static struct sip_life of_invite_answer(const struct sip_step *s)
 struct sip_life sip_life_of_response(const struct sip_step *s, bool is_opening)
 {
 	static const struct row granted = {HF_LIFE_START, 0, GRANT}, again = {HF_LIFE_TOUCH, 0, GRANT};
+	/* It rings on, as long as its server says so every three minutes (RFC 3261 13.3.1.1, 16.7 step 2): neither counted anew nor firm by that. */
+	static const struct row rings = {HF_LIFE_START, HF_TENTATIVE, EARLY};
 	const struct sip_msg *m = &s->p->msg;
 
 	if (m->status < 200)
-		return nothing;
+		return m->method_id == SIP_INVITE && is_opening && m->status > 100 ? life(s, &rings, 0) : nothing;
 	if (m->method_id == SIP_INVITE && is_opening)
 		return of_invite_answer(s);
 	if (m->method_id == SIP_SUBSCRIBE && m->status < 300 && (is_opening || m->has_expires))

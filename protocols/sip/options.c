@@ -34,7 +34,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	{"failover-codes", HF_OPT_CUSTOM, LIVE, AT(failover_codes), .dflt = "503", .read = sip_codes_read,
 	 .help = "Answers that send a held request to the next server, from 400 up; the last 503 goes to the client as 500 (RFC 3261 16.7)."},
 	{"early-expiry", HF_OPT_TIME, LIVE, AT(early_expiry), .min = 32000, .max = 3600000, .unit = "s", .dflt = "200s",
-	 .help = "How long a call that is not answered yet keeps its place (a proxy waits over 3 minutes, RFC 3261 16.6)."},
+	 .help = "How long a call that is not answered yet keeps its place, from its INVITE or last provisional answer (a proxy waits over 3 minutes, RFC 3261 16.6)."},
 	{"session-expiry", HF_OPT_TIME, LIVE, AT(session_expiry), .min = 60000, .max = 86400000, .unit = "s", .dflt = "4h",
 	 .help = "How long an answered call is remembered after its last request, when no Session-Expires was agreed."},
 	{"options", HF_OPT_CHOICE, LIVE, AT(options), .dflt = "forward", .words = options_words,

@@ -51,6 +51,28 @@ static void digest_is_golden(void **state)
 	farm_free(g);
 }
 
+/* What rings on is kept from its last sign: it counts once, is not firm by that, and counts no more when it has ended. Fails when START counts or
+ * makes firm whatever its flags say. */
+static void rings_on(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1500, 100, T0);
+	struct hf_answer a;
+	uint16_t id;
+
+	(void)state;
+	id = farm_ask(f, 7, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0).server;
+	for (unsigned i = 1; i <= 4; i++)
+		assert_int_equal(farm_learn(f, 7, id, HF_LIFE_START, 200, HF_TENTATIVE, T0 + i * 150 * S), HF_OK);
+	assert_int_equal(load(f, id), 1);
+	a = farm_ask(f, 7, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0 + 790 * S);
+	assert_true(a.known && !a.firm && a.server == id);
+	assert_int_equal(load(f, id), 1);
+	assert_int_equal(farm_learn(f, 7, id, HF_LIFE_LINGER, 32, 0, T0 + 800 * S), HF_OK);
+	assert_int_equal(farm_learn(f, 7, id, HF_LIFE_START, 200, HF_TENTATIVE, T0 + 801 * S), HF_OK); /* a late 180 */
+	assert_int_equal(load(f, id), 0);
+	farm_free(f);
+}
+
 /* START, TOUCH, LINGER, END as affinity.h says, with the load after each. */
 static void a_call(void **state)
 {
@@ -477,7 +499,7 @@ static void where_foretells(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call),
+		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call), cmocka_unit_test(rings_on),
 		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(answers_behind_the_end), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
 		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(unless_firm), cmocka_unit_test(placed_by_another),
 		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),
