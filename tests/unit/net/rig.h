@@ -104,6 +104,7 @@ static inline void rig_snapshot(void)
 	rig.socks->fd[0] = sock_listen(&any, true, 0);
 	rig.socks->transport = HF_TCP;
 	assert_true(rig.host >= 0 && rig.socks->fd[0] >= 0);
+	sock_tune(rig.socks->fd[0], rig.pool_conf.keep_alive); /* as listeners.c does */
 	rig.socks_list[0] = rig.socks;
 	rig.member = (struct snap_member){.id = 1, .transport = HF_TCP, .hash = RIG_MEMBER, .name = "ts1", .addr = sock_local(rig.host)};
 	rig.info = (struct hf_listener_info){.hash = 7, .transport = HF_TCP, .addr = sock_local(rig.socks->fd[0])};
