@@ -85,8 +85,22 @@ static int dialled(const char *octet)
 	return s;
 }
 
-/* In the order in which they came, as those before are answered, or go. Fails without the letter of gate_leave, when gate_turn does not ask
- * who is first, or when somebody passes while others wait. */
+/* At once, as turns go: long before who waits would look by himself. */
+static int told(const char *octet)
+{
+	int s = -1;
+
+	for (int turns = 0; s < 0 && turns < 300; turns++) {
+		rig_run(1);
+		s = accept4(rig.host, NULL, NULL, SOCK_NONBLOCK);
+	}
+	assert_true(s >= 0);
+	rig_hear(s, octet);
+	return s;
+}
+
+/* In the order in which they came, as those before are answered, or go. Fails without the letter of gate_leave, or when gate_turn does not ask who is
+ * first. */
 static void in_order(void **state)
 {
 	int a = comes("a", 1, 0), b = comes("b", 2, 0), c = comes("c", 2, 1), d = comes("d", 2, 2), e = comes("e", 2, 3), host[5];
@@ -99,11 +113,11 @@ static void in_order(void **state)
 	assert_int_equal(rig_count(HF_R_CLIENT_CLOSED), 1);
 	rig_say(host[1], "!");
 	rig_hear(b, "!");
-	host[2] = dialled("c");
+	host[2] = told("c");
 	assert_true(gate_opening(seat()) == 2 && gate_waiting(seat()) == 1);
 	close(a); /* it had not been answered, and its flow knows only by the host's end */
 	close(host[0]);
-	host[3] = dialled("e");
+	host[3] = told("e");
 	rig_say(host[2], "!");
 	rig_hear(c, "!");
 	rig_say(host[3], "!");
@@ -117,6 +131,40 @@ static void in_order(void **state)
 	close(e);
 	for (int i = 1; i < 4; i++)
 		close(host[i]);
+}
+
+/* There is room again, and the first has not been told: who comes now is behind him. Who waited in vain and tries again is before those who came after
+ * him. Fails when enter does not ask whether anybody waits; when list_put puts all at the end. */
+static void nobody_jumps_the_queue(void **state)
+{
+	int c[6], host[6];
+
+	(void)state;
+	c[0] = comes("a", 1, 0);
+	c[1] = comes("b", 2, 0);
+	rig.pool_conf.dial_timeout = 30;
+	c[2] = comes("c", 2, 1);
+	rig.pool_conf.dial_timeout = 5000;
+	c[3] = comes("d", 2, 2);
+	RIG_UNTIL(fails >= 1 && gate_waiting(seat()) == 2 && flow_find(rig.w, 2, 1)->queued_ms > 1000); /* c has come back, and waits longer now */
+	rig.pool_conf.max_connecting = MOST + 1;
+	c[4] = comes("e", 2, 3);
+	for (unsigned i = 0; i < 2; i++)
+		host[i] = dialled(i ? "b" : "a");
+	for (unsigned i = 2; i < 5; i++) {
+		rig_say(host[i - 2], "!");
+		rig_hear(c[i - 2], "!");
+		if (i == 2) { /* two places */
+			host[2] = told("c");
+			host[3] = told("d");
+		} else if (i == 3) {
+			host[4] = told("e");
+		}
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		close(c[i]);
+		close(host[i]);
+	}
 }
 
 /* Nobody waits longer than a dial may take, or beyond the queue's end; the server is not blamed for it. Fails without queued_ms, without the bound in
@@ -331,7 +379,8 @@ static void no_memory_to_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(in_order, up, rig_down), cmocka_unit_test_setup_teardown(bounds, up, rig_down),
+		cmocka_unit_test_setup_teardown(in_order, up, rig_down), cmocka_unit_test_setup_teardown(nobody_jumps_the_queue, up, rig_down),
+		cmocka_unit_test_setup_teardown(bounds, up, rig_down),
 		cmocka_unit_test_setup_teardown(host_comes_back, up, rig_down), cmocka_unit_test_setup_teardown(sleeper_is_woken, up, rig_down),
 		cmocka_unit_test_setup_teardown(introduced, up, rig_down),
 		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down), cmocka_unit_test_setup_teardown(room_to_sleep, up, rig_down),
