@@ -106,7 +106,7 @@ static void begin(struct hf_ctx *ctx, const struct hf_event *ev, const struct op
 	f->id_name = syn_id_name(ctx, o->r.correlation);
 	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
-	f->short_fp = k.short_name.fp;
+	f->other_fp = k.other.fp;
 	f->leg = !k.by_token && k.leg.fp;
 	ctx->seen.remark = o->direct ? "it begins with TLS: nothing in it tells of a user" : remark(&o->r);
 	flow_count(acts, k.facts[0]);

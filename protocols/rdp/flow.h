@@ -13,7 +13,7 @@ struct rdp_flow {
 	uint64_t asked_fp;    /* the key that was asked for with an entry; 0 = none */
 	uint64_t entry_fp;    /* the entry that counts this flow as live; 0 = none */
 	uint64_t alias_fp;    /* the source, as a second name of a user's bond; 0 = none yet */
-	uint64_t short_fp;    /* what may be the whole of a name that was cut: a second name of its bond; 0 = none */
+	uint64_t other_fp;    /* how the same user may be written, as another name; 0 = none */
 	uint64_t unclaimed_fp; /* by_source: its session is one of nobody known, and this says so; by_user: it was taken to such a one; 0: not */
 	uint64_t id_fp;       /* the connection's id, as another name of it; 0 = none */
 	uint64_t id_name;     /* the connection's id, for what comes by UDP; 0 = none */

@@ -101,20 +101,28 @@ static struct hf_key name_key(const struct hf_ctx *ctx, struct hf_bytes name)
 /* A name that a domain and a backslash make nine octets long is weak, though nothing of it is missing. So a weak one without a bond goes where the
  * bond of the name in it is, and such a name without one where a weak one of it went. Each stays a bond of its own: a weak one may be the beginning
  * of a longer name, and its like from other sources are not brought together by it. */
-static void by_short_name(const struct hf_ctx *ctx, const struct user *u, struct rdp_keys *k)
+static void of_weak(const struct hf_ctx *ctx, struct hf_bytes weak, struct rdp_keys *k)
 {
 	uint8_t buf[USER_MAX];
-	struct hf_bytes name = u->kind == USER_WEAK ? user_perhaps(u->name, buf) : u->name;
+	struct hf_bytes name = user_perhaps(weak, buf);
 
 	if (!user_fits_weak(name))
 		return;
-	k->short_name = key_of(ctx, "short", name, SIZE_MAX);
-	if (u->kind == USER_WEAK) {
-		k->perhaps = name_key(ctx, name).fp;
-	} else {
-		k->perhaps = k->short_name.fp;
-		k->short_name.fp = 0;
-	}
+	k->perhaps = name_key(ctx, name).fp;
+	k->other = key_of(ctx, "short", name, SIZE_MAX);
+}
+
+/* The other way round; and what a domain of ours leaves of a name is, from this source, most likely the same person. */
+static void of_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct hf_addr *source, struct rdp_keys *k)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	uint8_t buf[USER_MAX];
+	bool whole = true;
+	struct hf_bytes weak = user_as_weak(name, conf->own_domains, buf, &whole);
+
+	if (weak.n)
+		k->other = key_with_source(ctx, "weak", weak, source);
+	k->perhaps = whole && user_fits_weak(name) ? key_of(ctx, "short", name, SIZE_MAX).fp : k->other.fp;
 }
 
 static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k)
@@ -123,13 +131,14 @@ static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, cons
 	struct user u;
 
 	user_read(r->cookie, conf->own_domains, &u);
-	if (u.kind == USER_NAME)
+	if (u.kind == USER_NAME) {
 		k->main = name_key(ctx, u.name);
-	else if (u.kind == USER_WEAK)
+		of_name(ctx, u.name, source, k);
+	} else if (u.kind == USER_WEAK) {
 		k->main = key_with_source(ctx, "weak", u.name, source);
+		of_weak(ctx, u.name, k);
+	}
 	k->by_user = k->main.fp != 0;
-	if (k->by_user)
-		by_short_name(ctx, &u, k);
 	if (u.kind == USER_CONTROL || u.kind == USER_WEAK)
 		k->facts[0] = u.kind == USER_WEAK ? RDP_R_KEY_WEAK : RDP_R_KEY_CONTROL;
 }

@@ -12,7 +12,7 @@ struct rdp_keys {
 	struct hf_key main;    /* what decides after the token: the user, the source or the like */
 	bool by_user;          /* main is a user */
 	uint64_t perhaps;      /* of the same person, written otherwise: followed where main has no bond; 0: none */
-	struct hf_key short_name; /* main is weak: leads who comes by the name alone to the same host; fp 0: none */
+	struct hf_key other;   /* how the same person may be written: leads to the same host; fp 0: none */
 	bool by_source;        /* main is a bond of the source: there is no usable name */
 	struct hf_key users;   /* by_source, the first bond: without it, where its users are */
 	struct hf_key unclaimed; /* by_user, by_source: where a session of nobody known of this source is */

@@ -42,14 +42,16 @@ static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_
 	a->learn.move = f->moved;
 }
 
-/* Who logs on by the name alone finds the host of a cut one that may be his. The first of them leads, until it has had its time. */
-static void open_short(struct rdp_flow *f, struct hf_acts *acts)
+/* Who is written otherwise finds the same host. The first of them leads, until his host has to be left. */
+static void open_other(struct rdp_flow *f, struct hf_acts *acts)
 {
 	struct hf_act *a;
 
-	if (!f->short_fp)
+	if (!f->entry_fp)
+		f->other_fp = 0;
+	if (!f->other_fp)
 		return;
-	a = flow_learn(acts, flow_key(f->short_fp), HF_LIFE_START, f);
+	a = flow_learn(acts, flow_key(f->other_fp), HF_LIFE_OPEN, f);
 	a->learn.server = f->server;
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;
@@ -122,7 +124,7 @@ void session_reply(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts
 	f->confirmed = r == X224_REPLY_CONFIRM;
 	if (f->confirmed) {
 		open_alias(ctx, ev, acts);
-		open_short(f, acts);
+		open_other(f, acts);
 		open_unclaimed(f, acts);
 		open_id(f, acts);
 	} else {
@@ -144,6 +146,8 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 	a->learn.flags = flow_flags(f);
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_START, f);
+	if (f->other_fp)
+		flow_learn(acts, flow_key(f->other_fp), HF_LIFE_START, f); /* not TOUCH: it may be a counted bond of its own */
 	if (f->by_source && f->unclaimed_fp)
 		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_START, f);
 }
@@ -161,6 +165,8 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
+	if (f->other_fp && f->confirmed)
+		flow_learn(acts, flow_key(f->other_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
 	close_unclaimed(ctx, f, acts);
 	if (f->id_fp && f->confirmed)
 		flow_learn(acts, flow_key(f->id_fp), HF_LIFE_CLOSE, f)->learn.life_s = LEG_S;

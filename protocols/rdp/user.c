@@ -95,3 +95,22 @@ struct hf_bytes user_perhaps(struct hf_bytes cookie, uint8_t buf[USER_MAX])
 }
 
 bool user_fits_weak(struct hf_bytes name) { return name.n >= PERHAPS_MIN && name.n + sizeof "d\\" - 1 <= USER_NINE; }
+
+struct hf_bytes user_as_weak(struct hf_bytes name, struct hf_bytes own_domains, uint8_t buf[USER_MAX], bool *whole)
+{
+	struct hf_bytes domain;
+
+	while ((domain = next_word(&own_domains)).n)
+		if (domain.n + 1 < USER_NINE && domain.n + 1 + name.n >= USER_NINE) {
+			struct hf_bytes left = hf_bytes_sub(name, 0, USER_NINE - 1 - domain.n);
+
+			*whole = left.n == name.n;
+			for (size_t i = 0; i < domain.n; i++)
+				buf[i] = hf_lower(domain.p[i]);
+			buf[domain.n] = '\\';
+			for (size_t i = 0; i < left.n; i++)
+				buf[domain.n + 1 + i] = hf_lower(left.p[i]);
+			return hf_bytes_of(buf, USER_NINE);
+		}
+	return HF_NONE;
+}

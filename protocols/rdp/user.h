@@ -31,5 +31,8 @@ struct hf_bytes user_canonical(struct hf_bytes text, uint8_t buf[USER_MAX]) HF_M
 struct hf_bytes user_perhaps(struct hf_bytes cookie, uint8_t buf[USER_MAX]) HF_MUST_USE;
 /* The other way round: may this name, after a domain and a backslash, be nine octets? */
 bool user_fits_weak(struct hf_bytes name) HF_MUST_USE;
+/* The nine octets, folded into buf, that are left of the name where a client writes one of own_domains before it; empty: no domain of them cuts it.
+ * *whole: all of the name is left. */
+struct hf_bytes user_as_weak(struct hf_bytes name, struct hf_bytes own_domains, uint8_t buf[USER_MAX], bool *whole) HF_MUST_USE;
 
 #endif

@@ -231,7 +231,7 @@ static void r20_weak_names(void **state)
 }
 
 /* Nine octets may be all of a name: without a bond of its own a weak one is placed by the bond of the name in it, and that name by what a weak one has
- * left. Neither is the other, and too little of a name leads nowhere. Fails without by_short_name or open_short. */
+ * left. Neither is the other, and too little of a name leads nowhere. Fails without of_weak, of_name or open_other. */
 static void test_short_names(void **state)
 {
 	struct kit *k = kit_new();
@@ -245,7 +245,7 @@ static void test_short_names(void **state)
 	assert_null(learnt(k, left)); /* only a host that has confirmed is worth following */
 	kit_server(k, CONFIRM, false);
 	a = learnt(k, left);
-	assert_true(a && a->learn.life == HF_LIFE_START && a->learn.life_s == 86400 && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
+	assert_true(a && a->learn.life == HF_LIFE_OPEN && a->learn.life_s == 86400 && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
 	assert_null(learnt(k, name));
 	forget(k);
 	q = ask_for(k, "192.0.2.52:1", USER("anna"));
@@ -257,6 +257,42 @@ static void test_short_names(void **state)
 	assert_true(ask_for(k, "192.0.2.52:1", USER("annelies"))->place_else == 0);
 	forget(k);
 	assert_true(ask_for(k, "192.0.2.52:1", USER("CONTOSO\\a"))->place_else == 0);
+	forget(k);
+	free(k);
+}
+
+/* What a domain of ours leaves of a name is hers from where she is: it follows her, and she follows it; when the flow ends it lingers. Fails without
+ * user_as_weak, or when open_other, session_firm or session_end leave it out. */
+static void test_cut_names(void **state)
+{
+	struct kit *k = kit_new();
+	uint64_t weak = fp(k, "weak", "corp\\anne 192.0.2.51"), name = fp(k, "user", "annelies");
+	const struct hf_ask *q;
+	const struct hf_act *a;
+
+	(void)state;
+	k->conf.own_domains = HF_LIT("LABORATORY lab, Corp");
+	q = ask_for(k, "192.0.2.51:1", USER("Annelies@corp.example"));
+	assert_true(q->key.fp == name && q->place_else == fp(k, "weak", "lab\\annel 192.0.2.51"));
+	forget(k);
+	k->conf.own_domains = HF_LIT("Corp");
+	q = ask_for(k, "192.0.2.51:1", USER("Annelies@corp.example"));
+	assert_true(q->key.fp == name && q->place_else == weak);
+	kit_choice(k, H1, HF_WHY_HOME);
+	kit_server(k, CONFIRM, false);
+	a = learnt(k, weak);
+	assert_true(a && a->learn.life == HF_LIFE_OPEN && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
+	kit_wake(k);
+	assert_true(learnt(k, weak)->learn.life == HF_LIFE_START);
+	kit_end(k);
+	assert_true(learnt(k, weak)->learn.life == HF_LIFE_CLOSE && learnt(k, weak)->learn.flags == 0);
+	forget(k);
+	assert_true(ask_for(k, "192.0.2.51:1", USER("CORP\\Anne"))->key.fp == weak);
+	forget(k);
+	q = ask_for(k, "192.0.2.51:1", USER("anne")); /* whole in nine octets: from wherever */
+	assert_true(q->place_else == fp(k, "short", "anne"));
+	forget(k);
+	assert_true(ask_for(k, "192.0.2.51:1", USER("ann"))->place_else == fp(k, "short", "ann")); /* no domain of ours makes nine of it */
 	forget(k);
 	free(k);
 }
@@ -833,7 +869,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(r01_no_cookie), cmocka_unit_test(r13_cut), cmocka_unit_test(r14_surplus),
 		cmocka_unit_test(test_ends_of_openings), cmocka_unit_test(test_end_without_entry), cmocka_unit_test(r17_source_after_user),
-		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(test_short_names), cmocka_unit_test(r22_nine_octets),
+		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(test_short_names), cmocka_unit_test(test_cut_names), cmocka_unit_test(r22_nine_octets),
 		cmocka_unit_test(r25_long_names), cmocka_unit_test(test_unusable_names), cmocka_unit_test(test_chain),
 		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),

@@ -77,6 +77,19 @@ static const char *perhaps(const char *cookie)
 	return text;
 }
 
+static const char *cut(const char *name, const char *own_domains, bool is_whole)
+{
+	static char text[USER_MAX + 1];
+	uint8_t buf[USER_MAX];
+	bool whole = true;
+	struct hf_bytes b = user_as_weak(hf_bytes_str(name), hf_bytes_str(own_domains), buf, &whole);
+
+	memcpy(text, b.p ? b.p : (const uint8_t *)"", b.n);
+	text[b.n] = 0;
+	assert_int_equal(whole, is_whole || !b.n);
+	return text;
+}
+
 /* What may be whole in nine octets, and which names fit; fails with another least length, or when a domain may be empty. */
 static void test_short_names(void **state)
 {
@@ -87,6 +100,13 @@ static void test_short_names(void **state)
 	assert_string_equal(perhaps("CONTOS\\al"), "");
 	assert_string_equal(perhaps("CONTOSO\\a"), "");
 	assert_string_equal(perhaps("DESKTOP-J"), "");
+	assert_string_equal(cut("annelies", "corp", false), "corp\\anne");
+	assert_string_equal(cut("anne", "LABORATORY, D0 CORP", true), "corp\\anne");
+	assert_string_equal(cut("J\xc3\xb6rgen", "Firma", false), "firma\\j\xc3\xb6");
+	assert_string_equal(cut("ann", "corp", true), "");
+	assert_string_equal(cut("annelies", "LABORATO", false), "");
+	assert_string_equal(cut("annelies", "LABORAT", false), "laborat\\a");
+	assert_string_equal(cut("annelies", "", true), "");
 	assert_true(user_fits_weak(HF_LIT("max")) && user_fits_weak(HF_LIT("anneliz")));
 	assert_false(user_fits_weak(HF_LIT("al")) || user_fits_weak(HF_LIT("annelies")) || user_fits_weak(HF_NONE));
 }
