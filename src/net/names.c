@@ -1,6 +1,6 @@
 /* Servers that are written by name. Each name is asked for at once, when what it said expires, and at a reload; what it said last holds until it says
- * something else. Of several addresses the one in use stays as long as it is among them, else it is the first in order: two gateways that hear the
- * same come to the same. An address that changes is put in force like a reload's: a snapshot of the same configuration, so that no session moves.
+ * something else. Of several addresses the one in use stays as long as it is among them and answers probes, else it is the first or next in order: two
+ * gateways that hear and see the same come to the same. An address that changes is put in force like a reload's: a snapshot of the same configuration, so that no session moves.
  * Nothing that a peer sends asks for a name. Control thread; called by net.c, snapshot.c, roster.c and probes.c. */
 #include "names.h"
 
@@ -15,6 +15,7 @@
 #define RETRY_MIN_MS 5000
 #define RETRY_MAX_MS 60000
 #define GATHER_MS 20    /* answers of many names become one snapshot */
+#define NEXT_MS 3000    /* an address is probed for so long at least before the next is */
 #define AGAIN_MS 2000   /* it could not be put in force */
 
 struct name {
@@ -23,6 +24,9 @@ struct name {
 	char host[256];
 	unsigned families;   /* that can be sent to: bits 4 and 6 */
 	struct hf_addr addr; /* family 0: nothing was said yet */
+	struct hf_addr all_at[RESOLVED_MAX]; /* that can be sent to, in order */
+	unsigned n;
+	uint64_t next_ms;    /* when another of them may be tried */
 	char why[64];        /* the last answer was none; "" */
 	unsigned failed;     /* in a row */
 	bool kept, asking;
@@ -98,20 +102,25 @@ static bool before(const struct hf_addr *a, const struct hf_addr *b)
 	return a->family != b->family ? a->family < b->family : memcmp(a->ip, b->ip, sizeof a->ip) < 0;
 }
 
-/* family 0: none of them can be sent to. */
-static struct hf_addr pick(const struct name *x, const struct resolved *r)
-{
-	struct hf_addr best = {0};
+static int by_order(const void *a, const void *b) { return before(a, b) ? -1 : before(b, a); }
 
-	for (unsigned i = 0; i < r->n; i++) {
-		if (!(x->families >> r->addr[i].family & 1))
-			continue;
-		if (hf_addr_eq(&r->addr[i], &x->addr))
-			return x->addr;
-		if (!best.family || before(&r->addr[i], &best))
-			best = r->addr[i];
-	}
-	return best;
+static void keep_all(struct name *x, const struct resolved *r)
+{
+	x->n = 0;
+	for (unsigned i = 0; i < r->n; i++)
+		if (x->families >> r->addr[i].family & 1)
+			x->all_at[x->n++] = r->addr[i];
+	qsort(x->all_at, x->n, sizeof *x->all_at, by_order);
+}
+
+/* Where the one in use is among them; n: it is not. */
+static unsigned place_of(const struct name *x)
+{
+	unsigned i = 0;
+
+	while (i < x->n && !hf_addr_eq(&x->all_at[i], &x->addr))
+		i++;
+	return i;
 }
 
 static void log_found(const struct name *x)
@@ -149,27 +158,43 @@ static void failed(struct name *x, const char *why)
 	hf_timer_set(x->timer, wait < RETRY_MAX_MS ? wait : RETRY_MAX_MS);
 }
 
+static void move_to(struct name *x, unsigned i)
+{
+	x->addr = x->all_at[i];
+	x->next_ms = hf_clock_ms() + NEXT_MS;
+	log_found(x);
+	hf_timer_set(x->all->apply, GATHER_MS);
+}
+
 static void answered(void *arg, const struct resolved *r)
 {
 	struct name *x = arg;
-	struct hf_addr a = pick(x, r);
 	uint32_t ttl = r->ttl_s < TTL_MIN_S ? TTL_MIN_S : r->ttl_s > TTL_MAX_S ? TTL_MAX_S : r->ttl_s;
-	bool moved = a.family && !hf_addr_eq(&a, &x->addr);
 
 	x->asking = false;
 	if (!x->kept)
 		return;
-	if (!a.family) {
+	if (!r->error)
+		keep_all(x, r);
+	if (r->error || !x->n) {
 		failed(x, r->error ? r->error : "no listener can send to its addresses");
 		return;
 	}
 	x->failed = 0;
 	x->why[0] = 0;
-	x->addr = a;
 	hf_timer_set(x->timer, (uint64_t)ttl * 1000);
-	if (moved) {
-		log_found(x);
-		hf_timer_set(x->all->apply, GATHER_MS);
+	if (place_of(x) == x->n)
+		move_to(x, 0);
+}
+
+void names_next(struct names *n, const struct snap_member *m)
+{
+	for (struct name *x = n->list; x; x = x->next) {
+		struct hf_addr at = m->addr;
+
+		at.port = 0;
+		if (x->n > 1 && hf_bytes_ieq(hf_bytes_str(x->host), m->host) && hf_addr_eq(&x->addr, &at) && hf_clock_ms() >= x->next_ms)
+			move_to(x, (place_of(x) + 1) % x->n);
 	}
 }
 

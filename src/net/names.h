@@ -11,6 +11,8 @@ void names_free(struct names *n);
 struct hf_addr names_find(const struct names *n, const struct hf_conf *conf, const struct hf_conf_pool *pool, const struct hf_conf_server *s);
 /* Names follow the snapshot in force; fresh: a reload, so that all are asked anew, of whom it says. */
 void names_follow(struct names *n, bool fresh);
+/* The server does not answer where it is; where its name has other addresses, it may. */
+void names_next(struct names *n, const struct snap_member *m);
 /* Why a name has no address, for people. */
 void names_why(const struct names *n, struct hf_bytes host, char *text, size_t size);
 

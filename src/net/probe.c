@@ -12,6 +12,7 @@
 #include "holdfast/log.h"
 #include "program.h"
 #include "proxy.h"
+#include "names.h"
 #include "sock.h"
 #include "tls.h"
 
@@ -54,6 +55,8 @@ static void bad(struct probe *p, const char *why)
 	m->last_failure_ms = hf_clock_ms();
 	if (!probe_down(p) && p->bad >= p->pool->conf->probe_fall)
 		probe_mark(p, HF_MARK_DOWN, true, why);
+	if (probe_down(p) && p->m->host.n)
+		names_next(p->all->net->names, p->m);
 }
 
 void probe_set_busy(struct probe *p, bool on, uint32_t ms, const char *why)

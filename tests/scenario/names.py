@@ -1,5 +1,5 @@
-"""Servers written by name: found at start and when what was said expires or the file is read again, moved without a session that moves, kept when nobody
-answers and over a restart; nothing that a phone sends is looked up. Without the last answers kept, a name server that is down takes the servers along."""
+"""Servers written by name: found at start and when what was said expires or the file is read again, moved without a session that moves, kept when no
+name server answers and over a restart, and looked for at the next of their addresses when they do not answer themselves; nothing that a phone sends is looked up. Without the last answers kept, a name server that is down takes the servers along."""
 from scenario import Peer, check, equal, until
 
 
@@ -18,7 +18,7 @@ def run(s):
     two = s.sip_server("pbx2")
     moved = f"127.0.0.3:{one.port}"
     servers = [f"pbx1 pbx1.example.com:{one.port}", f"pbx2 PBX2.example.com:{two.port}"]
-    ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers, "probe = options\nprobe-interval = 1s", listen="udp://0.0.0.0:0")
+    ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers, "probe = options\nprobe-interval = 1s\nprobe-timeout = 300ms\nprobe-fall = 2\nprobe-rise = 1", listen="udp://0.0.0.0:0")
     dns.ask("set host=pbx2.example.com at=127.0.0.1,2001:db8::2")
     g = s.gateway(ini)
 
@@ -48,14 +48,22 @@ def run(s):
     s.all_home(got, "calls when it has moved")
     check(third.stats()["held"] > 0, "calls at the new place:", third.stats())
 
+    dns.ask(f"set host=pbx2.example.com at=127.0.0.6,{two.host},127.0.0.5 ttl=3600")
+    g.reload(ini)
+    equal(at(g, "pbx2"), ("up", two.at), "an address that is among others")
+    other = s.sip_server("pbx2", host=f"127.0.0.5:{two.port}")
+    two.end()
+    found(g, "pbx2", other.at)                            # the next in order that answers probes
+    s.all_home(phones.ask("call 50"), "calls at another address of the name")
+
     dns.ask("mute on=yes")
     asked = dns.stats()["asked"]
     g.reload(ini)
     until("it is asked again", lambda: dns.stats()["asked"] != asked)
     s.all_home(phones.ask("call 20 uri=sip:bob@elsewhere.example.net"), "calls while nobody answers")
-    equal([at(g, n) for n in ("pbx1", "pbx2")], [("up", moved), ("up", two.at)], "what was said last")
+    equal([at(g, n) for n in ("pbx1", "pbx2")], [("up", moved), ("up", other.at)], "what was said last")
     g.stop()
     g = s.gateway(ini)
-    equal([at(g, n) for n in ("pbx1", "pbx2")], [("up", moved), ("up", two.at)], "what was said before the restart")
+    equal([at(g, n) for n in ("pbx1", "pbx2")], [("up", moved), ("up", other.at)], "what was said before the restart")
     equal(set(dns.stats()["asked"]), {"pbx1.example.com", "pbx2.example.com"}, "names that were looked up")
     g.stop()
