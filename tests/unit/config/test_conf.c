@@ -38,6 +38,38 @@ static void test_servers_by_name(void **state)
 	refuses(GOOD_SERVICE "[pool pbx]\nserver = a PBX1.example.org\nserver = b pbx1.example.org:7000\n", 7, "the address is that of a in line 6");
 }
 
+/* Fails when read_resolver takes what nobody can be asked at. */
+static void test_resolver(void **state)
+{
+	static const char *const wrong[] = {"dns.example.com", "192.0.2.1:0", "0.0.0.0", "[::]:53", "192.0.2.1:65536", "off", "udp://192.0.2.1"};
+	char text[300];
+
+	(void)state;
+	accepts(GOOD_SERVICE GOOD_POOL);
+	assert_int_equal(conf->gateway.resolver.family, 0);
+	accepts(GOOD_SERVICE GOOD_POOL "[gateway]\nresolver = 192.0.2.1\n");
+	assert_true(conf->gateway.resolver.family == 4 && conf->gateway.resolver.port == 53);
+	accepts(GOOD_SERVICE GOOD_POOL "[gateway]\nresolver = [2001:db8::1]:5353\n");
+	assert_true(conf->gateway.resolver.family == 6 && conf->gateway.resolver.port == 5353);
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		snprintf(text, sizeof text, GOOD_SERVICE GOOD_POOL "[gateway]\nresolver = %s\n", wrong[i]);
+		refuses(text, 8, "system | ADDRESS[:PORT]");
+	}
+}
+
+/* A snapshot of the same configuration is one more owner. Fails, under a sanitizer, when the first that frees it frees it for all. */
+static void test_owners(void **state)
+{
+	struct hf_conf *c;
+
+	(void)state;
+	accepts(GOOD_SERVICE GOOD_POOL);
+	c = hf_conf_keep(conf);
+	assert_ptr_equal(c, conf);
+	hf_conf_free(c);
+	assert_string_equal(conf->pools[0].servers[0].name, "a");
+}
+
 /* Each fails without the check in endpoint.c that says its text. */
 static void test_servers_refused(void **state)
 {
@@ -334,7 +366,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_web, drop_all), cmocka_unit_test_teardown(test_tls, drop_all),
-		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_by_name, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
+		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_by_name, drop_all), cmocka_unit_test_teardown(test_resolver, drop_all),
+		cmocka_unit_test_teardown(test_owners, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all),
 		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
 		cmocka_unit_test_teardown(test_load, drop_all), cmocka_unit_test_teardown(test_starved, drop_all), cmocka_unit_test_teardown(test_cuts, drop_all),
