@@ -252,7 +252,7 @@ void names_why(const struct names *n, struct hf_bytes host, char *text, size_t s
 	snprintf(text, size, "%s: %.*s", x && x->why[0] ? x->why : "not looked up yet", (int)(host.n < size ? host.n : size), (const char *)host.p);
 }
 
-/* at: where the snapshot has it, which at a start is what was kept of the run before. */
+/* at: where the snapshot has it, which for a new name is where its server was last. */
 static void follow(struct names *n, struct hf_bytes host, unsigned families, const struct hf_addr *at)
 {
 	struct name *x = find(n, host, families);

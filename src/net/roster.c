@@ -43,7 +43,7 @@ static bool wildcard_of(const struct hf_conf *conf, const struct hf_conf_pool *p
 	return false;
 }
 
-/* By its line; by name as that was answered last, which at a start is what was kept of the run before; all zero: it was never found. */
+/* By its line; by name as that was answered last; until it has been, where the server was last, in this run or the one before; all zero: it was never found. */
 static struct hf_addr where_is(const struct hf_net *net, const struct hf_conf *conf, const struct snap_pool *p, const struct hf_conf_server *s)
 {
 	struct hf_addr a = s->addr;
@@ -54,7 +54,7 @@ static struct hf_addr where_is(const struct hf_net *net, const struct hf_conf *c
 	if (!s->host.n)
 		return a;
 	a = names_find(net->names, conf, p->conf, s);
-	if (a.family || net->snap)
+	if (a.family)
 		return a;
 	id = hf_engine_find(p->rt->engine, hf_bytes_str(s->name));
 	if (!id || !hf_engine_record(p->rt->engine, id, &r) || !place_read(r.at, &a, &t))
