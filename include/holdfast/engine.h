@@ -209,6 +209,7 @@ struct hf_answer {
 	enum hf_why why;
 	bool known;                /* key had an entry before */
 	bool firm;                 /* and that counted and was not tentative */
+	unsigned row;              /* tables, OPEN: brief flows of the question's source that went before in a row (hf_lesson) */
 	bool crowded;              /* max_flows: the key's entry has as many as it may. Nobody was chosen, and nothing was made or changed */
 	uint64_t led_by;           /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
@@ -228,6 +229,8 @@ struct hf_lesson {
 	unsigned flags;
 	enum hf_why why;
 	bool move;                 /* the entry names this server from now on */
+	uint64_t source;           /* CLOSE: a number of whose flow it was, and, if it was a brief one, for how long it lived; 0: neither is told. Brief flows of one */
+	uint32_t lasted_ms;        /* ... source, each begun where the one before it ended (at most 3 s later), are a row */
 };
 /* HF_OK; HF_EFULL: no room; HF_ENOENT: there was nothing to change. */
 enum hf_err hf_engine_learn(struct hf_engine *e, const struct hf_lesson *l, uint64_t now_ms);

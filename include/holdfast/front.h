@@ -112,6 +112,7 @@ struct hf_chosen {
 	bool firm;           /* of a session that counts and is no longer tentative */
 	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds` and a tag: the name that HOLD would give, for one tag
 	                           * and boot the same each time; generation 0: no more can be held */
+	unsigned row;        /* tables, OPEN: brief flows of the same key and source that went before, each begun where the one before it ended */
 	bool crowded;        /* ask.max_flows: the key has as many as it may; server is 0, and nothing is remembered */
 	uint64_t led_by;     /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
@@ -240,6 +241,7 @@ struct hf_act {
 			unsigned flags;
 			enum hf_why why;
 			bool move;
+			uint32_t lasted_ms; /* CLOSE: the flow was a brief one, and lived for so long; 0: it was not */
 			const char *ended; /* the key's session ends: a word, constant; NULL: it does not */
 			uint16_t code;     /* ... with an answer of this code, or 0 */
 		} learn;

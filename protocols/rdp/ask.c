@@ -192,6 +192,15 @@ static void ask_next(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_ac
 	ask(ctx, ev, &k, false, acts);
 }
 
+/* Round and round: no host takes this flow, and its bond, which counts it, stays. */
+static bool loops(const struct hf_ctx *ctx, const struct hf_chosen *c)
+{
+	const struct rdp_conf *conf = ctx->conf;
+	const struct rdp_flow *f = ctx->flow;
+
+	return f->by_user && !f->named && conf->redirect_rounds && c->row >= conf->redirect_rounds;
+}
+
 void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
@@ -202,14 +211,14 @@ void ask_choice(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *a
 		ask_next(ctx, ev, acts);
 		return;
 	}
-	if (!ev->chosen->server) {
+	if (!ev->chosen->server || loops(ctx, ev->chosen)) {
 		if (ev->chosen->known && !f->entry_fp) {
 			f->entry_fp = f->asked_fp; /* a bond at a host that is off counts this flow all the same */
 			f->found = true;
 		}
 		if (first)
 			f->unclaimed_fp = 0;
-		refuse(f, acts, ev->chosen->none);
+		refuse(f, acts, ev->chosen->server ? RDP_R_REDIRECT_LOOP : ev->chosen->none);
 		return;
 	}
 	if (first) {

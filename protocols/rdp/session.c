@@ -152,6 +152,20 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_START, f);
 }
 
+/* A host that redirects its client by a token ends the connection within seconds. A client that drops the token comes back by its name, to the same host:
+ * only that can be seen. Who comes by a token is none of these. */
+#define BRIEF_MS 10000u
+
+static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, struct hf_acts *acts)
+{
+	uint64_t lasted = ctx->now_ms - f->started_ms;
+	struct hf_act *a = flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
+
+	a->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
+	if (f->by_user && !f->named && f->confirmed && lasted < BRIEF_MS)
+		a->learn.lasted_ms = lasted ? (uint32_t)lasted : 1;
+}
+
 /* The configuration may be gone, then what it said at the start counts. A bond that this flow made
  * and no host has confirmed is not left behind; one that it found is, a host that was down does not end it. */
 void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
@@ -162,7 +176,7 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	if (ctx->conf)
 		f->linger_s = flow_linger_s(ctx, f); /* a desktop is open for days; a reload may have changed it */
 	if (f->entry_fp)
-		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f)->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
+		close_entry(ctx, f, acts);
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
 	if (f->other_fp && f->confirmed)

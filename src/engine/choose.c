@@ -43,6 +43,13 @@ static uint32_t flows_of(const struct hf_engine *e, const struct shard *s, uint6
 	return r ? r->flows : 0;
 }
 
+static unsigned row_of(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, uint64_t now_ms)
+{
+	const struct record *r = record_of(e, s, q->key.fp);
+
+	return r && q->source ? wish_row(r, q->source, now_ms) : 0;
+}
+
 /* The key's entry would answer one flow more than it may; a flow that is counted already asks with START. */
 static bool crowded(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, const struct hf_answer *a)
 {
@@ -86,7 +93,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 			 struct hf_answer *a, uint64_t now_ms)
 {
 	uint16_t follow = q->place ? bond : 0; /* of the others it is for a key without an entry */
-	const struct wish w = {q->life, q->life_s, q->flags};
+	const struct wish w = {.life = q->life, .life_s = q->life_s, .flags = q->flags};
 	bool stays = evidence_stays(e, q, x->server, q->renews && flows_of(e, s, x->fp) != 0, now_ms) == HF_VERDICT_TAKEN ||
 		     (q->unless_firm && is_firm(x->flags));
 	bool rewrites = wish_makes(q->life) || q->life == HF_LIFE_TOUCH;
@@ -94,6 +101,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 
 	a->known = true;
 	a->firm = is_firm(x->flags);
+	a->row = life_of(q) == HF_LIFE_OPEN ? row_of(e, s, q, now_ms) : 0;
 	if (crowded(e, s, q, a)) {
 		a->crowded = true;
 		return;
@@ -126,7 +134,7 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 	if (q->trace)
 		a->full = !ledger_room(e, s, q->key.fp, q->flags, now_ms);
 	else
-		a->full = !wish_make(e, s, place, &(struct hf_lesson){q->key, a->server, q->life, q->life_s, q->flags, a->why, false}, taken, now_ms);
+		a->full = !wish_make(e, s, place, &(struct hf_lesson){.key = q->key, .server = a->server, .life = q->life, .life_s = q->life_s, .flags = q->flags, .why = a->why}, taken, now_ms);
 	if (!a->full || !placed)
 		return;
 	if (q->trace)

@@ -11,6 +11,8 @@ struct record {
 	struct record *next;
 	uint64_t fp, since_ms, seen_ms;
 	uint32_t flows;
+	uint32_t row_from, row_ms; /* brief flows in a row: whose, folded, and when the last one ended (the clock's low bits) */
+	uint8_t row;               /* so many of them */
 	uint8_t why, text_n;
 	uint8_t text[]; /* allocated to its length, so that a short key costs little */
 };

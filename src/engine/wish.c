@@ -10,6 +10,28 @@ static bool has_ended(const struct entry *x, const struct wish *w)
 	return w->life == HF_LIFE_START && (w->flags & (HF_COUNTED | HF_TENTATIVE | HF_BOND)) == HF_COUNTED && !(x->flags & (HF_COUNTED | HF_TENTATIVE));
 }
 
+#define ROW_GAP_MS 3000    /* a program comes back at once; people who try again take longer, most of the time */
+#define ROW_OVERLAP_MS 500 /* ... and may be there before its last connection was seen to end. Flows side by side are no row */
+
+static uint32_t folded(uint64_t source) { return (uint32_t)(source ^ source >> 32); }
+
+unsigned wish_row(const struct record *r, uint64_t source, uint64_t now_ms)
+{
+	int32_t gap = (int32_t)((uint32_t)now_ms - r->row_ms);
+
+	return r->row_from == folded(source) && gap >= -ROW_OVERLAP_MS && gap <= ROW_GAP_MS ? r->row : 0;
+}
+
+/* A brief flow has ended: one more, if it began where the one before it ended, else the first. */
+static void in_a_row(struct record *r, const struct wish *w, uint64_t now_ms)
+{
+	unsigned before = wish_row(r, w->source, now_ms - w->lasted_ms);
+
+	r->row = (uint8_t)(before < UINT8_MAX ? before + 1 : before);
+	r->row_from = folded(w->source);
+	r->row_ms = (uint32_t)now_ms;
+}
+
 /* x as it is after the wish; false: it ends. */
 static bool live(struct entry *x, struct record *r, const struct wish *w, uint64_t now_ms)
 {
@@ -40,6 +62,8 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 		x->expiry = expiry;
 		break;
 	case HF_LIFE_CLOSE:
+		if (r && w->lasted_ms && w->source)
+			in_a_row(r, w, now_ms);
 		if (r && r->flows && --r->flows)
 			break;
 		x->expiry = expiry;
@@ -78,7 +102,7 @@ bool wish_make(struct hf_engine *e, struct shard *s, uint32_t place, const struc
 
 static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)
 {
-	const struct wish w = {l->life, l->life_s, l->flags};
+	const struct wish w = {l->life, l->life_s, l->flags, l->source, l->lasted_ms};
 	struct entry x;
 	uint32_t place;
 

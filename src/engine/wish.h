@@ -8,7 +8,12 @@ struct wish {
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;
+	uint64_t source;    /* CLOSE: as in hf_lesson */
+	uint32_t lasted_ms;
 };
+
+/* Brief flows of a source that the record has seen in a row up to now. */
+unsigned wish_row(const struct record *r, uint64_t source, uint64_t now_ms);
 
 static inline bool wish_makes(enum hf_life life) { return life == HF_LIFE_START || life == HF_LIFE_OPEN; }
 

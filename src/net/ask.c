@@ -41,7 +41,7 @@ static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, 
 {
 	struct hf_chosen *c = &p->chosen;
 
-	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .why = a->why, .known = a->known, .firm = a->firm, .crowded = a->crowded, .led_by = a->led_by, .left = a->left, .hold_ms = a->hold_ms};
+	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .why = a->why, .known = a->known, .firm = a->firm, .row = a->row, .crowded = a->crowded, .led_by = a->led_by, .left = a->left, .hold_ms = a->hold_ms};
 	if (p->hold)
 		c->hold = hold_name(p->w, p->hold);
 	else if (p->story)
@@ -198,7 +198,7 @@ void ask_learn(struct parcel *p, const struct hf_act *act)
 {
 	const struct snap_member *m = act->learn.server && p->service ? worker_by_hash(p->w, p->service->pool, act->learn.server) : NULL;
 	struct hf_lesson l = {.key = act->learn.key, .server = m ? m->id : HF_NO_SERVER, .life = act->learn.life, .life_s = act->learn.life_s,
-		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move};
+		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move, .source = quota_source(p), .lasted_ms = act->learn.lasted_ms};
 
 	if (act->kind == HF_ACT_END)
 		l.life = HF_LIFE_END;

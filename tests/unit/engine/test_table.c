@@ -202,10 +202,59 @@ static void saturation(void **state)
 	farm_free(f);
 }
 
+static unsigned opened(struct farm *f, uint64_t source, uint64_t now)
+{
+	struct hf_question q = {.key = {.fp = 7}, .life = HF_LIFE_OPEN, .life_s = 60, .flags = HF_COUNTED | HF_BOND, .source = source};
+	struct hf_answer a;
+
+	hf_engine_choose(f->e, &q, &a, now);
+	return a.row;
+}
+
+static void closed(struct farm *f, uint64_t source, uint32_t lasted_ms, uint64_t now)
+{
+	assert_int_equal(hf_engine_learn(f->e, &(struct hf_lesson){.key = {.fp = 7}, .life = HF_LIFE_CLOSE, .life_s = 60, .source = source, .lasted_ms = lasted_ms}, now), HF_OK);
+}
+
+/* Brief flows of one source in a row are told to the next one of it, while that comes at once: not after a pause, not to another source, which begins a
+ * row of its own, and not for flows side by side or one that was not brief. Without in_a_row nothing is told; without its gap, everything. */
+static void rows(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 0, 100, T0);
+	uint64_t t = T0;
+
+	(void)state;
+	for (unsigned n = 0; n < 300; n++) {
+		assert_int_equal(opened(f, 51, t), n < 255 ? n : 255);
+		closed(f, 51, 2000, t + 2000);
+		t += 2000 + (n % 2 ? 3000 : 0);
+	}
+	assert_int_equal(opened(f, 51, t), 255);
+	closed(f, 51, 0, t + 60 * S); /* it stayed */
+	assert_int_equal(opened(f, 51, t += 61 * S), 0);
+	closed(f, 51, 1000, t += S);
+	assert_int_equal(opened(f, 51, t - 500), 1); /* there before the end of the other was seen */
+	closed(f, 51, 1000, t += 500);
+	assert_int_equal(opened(f, 52, t), 0);
+	assert_int_equal(opened(f, 51, t + 3001), 0);
+	assert_int_equal(opened(f, 51, t + 3000), 2);
+	closed(f, 52, 1, t + 1);
+	assert_int_equal(opened(f, 51, t + 2), 0); /* the row is another's now */
+	assert_int_equal(opened(f, 52, t + 2), 1);
+
+	t += 100 * S; /* four side by side, none of which goes on with another */
+	for (unsigned i = 0; i < 4; i++)
+		closed(f, 53, 3000, t + i * 100);
+	assert_int_equal(opened(f, 53, t + 400), 1);
+	closed(f, 0, 5, t + 500); /* whose it was is not known */
+	assert_int_equal(opened(f, 53, t + 600), 1);
+	farm_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_bond), cmocka_unit_test(tentative_ends), cmocka_unit_test(walks), cmocka_unit_test(weeks),
+		cmocka_unit_test(a_bond), cmocka_unit_test(rows), cmocka_unit_test(tentative_ends), cmocka_unit_test(walks), cmocka_unit_test(weeks),
 		cmocka_unit_test(octets), cmocka_unit_test(every_size), cmocka_unit_test(no_room), cmocka_unit_test(saturation),
 	};
 

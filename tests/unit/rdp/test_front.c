@@ -682,6 +682,51 @@ static void test_token_host_left(void **state)
 	free(k);
 }
 
+/* A client that drops the token of a redirect comes back by its name, again and again: it is refused, and counted where its bond is, which stays. A flow is
+ * brief when a host had taken it, by its name alone, and it ended within ten seconds. Fails without loops() or without a condition of close_entry. */
+static void test_redirect_loop(void **state)
+{
+	static const struct { const char *variable; bool confirm; uint32_t lasts_ms, told; } rows[] = {
+		{USER("alice"), true, 2000, 2000}, {USER("alice"), true, 0, 1}, {USER("alice"), true, 10000, 0}, {USER("alice"), false, 2000, 0}, {NEG, true, 2000, 0},
+		{TOKEN("673059850.15629.0000"), true, 2000, 0},
+	};
+	struct kit *k = kit_new();
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		uint64_t entry = ask_for(k, "192.0.2.51:1", rows[i].variable)->key.fp;
+
+		kit_choice(k, H1, HF_WHY_HOME);
+		if (rows[i].confirm)
+			kit_server(k, CONFIRM, false);
+		k->ctx.now_ms += rows[i].lasts_ms;
+		kit_end(k);
+		assert_int_equal(learnt(k, entry)->learn.lasted_ms, rows[i].told);
+		forget(k);
+	}
+	for (unsigned row = 4; row < 7; row++) {
+		ask_for(k, "192.0.2.51:1", USER("alice"));
+		k->chosen.known = true;
+		k->chosen.row = row;
+		kit_choice(k, H1, HF_WHY_BOND);
+		if (row < 5) {
+			assert_int_equal(kit_act(k, HF_ACT_SEND)->send.to, HF_TO_SERVER);
+		} else {
+			refused(k, RDP_R_REDIRECT_LOOP);
+			kit_end(k);
+			assert_true(k->acts.n == 1 && learnt(k, fp(k, "user", "alice"))->learn.life == HF_LIFE_CLOSE && !learnt(k, fp(k, "user", "alice"))->learn.flags);
+		}
+		forget(k);
+	}
+	k->conf.redirect_rounds = 0;
+	ask_for(k, "192.0.2.51:1", USER("alice"));
+	k->chosen.row = 200;
+	kit_choice(k, H1, HF_WHY_BOND);
+	assert_int_equal(kit_act(k, HF_ACT_SEND)->send.to, HF_TO_SERVER);
+	forget(k);
+	free(k);
+}
+
 /* A client that leaves while it is held is let go. */
 static void test_leaves_while_held(void **state)
 {
@@ -874,7 +919,7 @@ int main(void)
 		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),
 		cmocka_unit_test(test_dial_limit), cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_then_up), cmocka_unit_test(test_move),
-		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_token_host_left), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
+		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_token_host_left), cmocka_unit_test(test_redirect_loop), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
 		cmocka_unit_test(test_hash_mode), cmocka_unit_test(test_linger_reloaded), cmocka_unit_test(test_probe), cmocka_unit_test(test_key_read), cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_front),
 	};

@@ -1,0 +1,58 @@
+"""A host redirects its client, and the client drops the token and comes back by its name alone, as rdesktop does: after redirect-rounds such rounds it is told no,
+once and in a way that ends it. Another user of its address is served meanwhile, and so is this one a few seconds later. Without loops() (protocols/rdp/ask.c) it
+goes round for ever."""
+import sys, threading
+
+from _desk import Host, connect, ended, exactly, request
+from scenario import PEERS, check, equal, until
+
+sys.path.insert(0, PEERS)
+import rdp_text
+
+TIMEOUT = 60
+ROUNDS = 3
+REFUSAL = bytes.fromhex("0300000b06800000000000")
+
+
+def round_trip(g, host, user):
+    """one leg: what the gateway or the host answers; the host ends it, as one that has redirected does"""
+    c = connect(g)
+    c.sendall(request(user))
+    if (head := exactly(c, 11)) == REFUSAL:
+        equal(ended(c), "eof", "behind the refusal")
+        return "refused"
+    h = host.taken.pop()
+    equal(head + exactly(c, 8), rdp_text.confirm(True), "an answer")
+    h.close()
+    equal(ended(c), "eof", "the end of a leg")
+    c.close()
+    return "served"
+
+
+class Redirects(Host):
+    """takes every connection in a thread of its own, so that a client that is refused waits for nobody"""
+    def __init__(self, label):
+        super().__init__(label)
+        self.s.settimeout(None)
+        self.taken = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            sock = self.s.accept()[0]
+            head = exactly(sock, 4)
+            exactly(sock, int.from_bytes(head[2:], "big") - 4)
+            self.taken.append(sock)
+            sock.sendall(rdp_text.confirm(True))
+
+
+def run(s):
+    host = Redirects("ts1")
+    g = s.gateway(s.ini_gateway() + s.ini_rdp([host], f"probe = none\nredirect-rounds = {ROUNDS}"))
+    got = [round_trip(g, host, "alice") for _ in range(ROUNDS + 1)]
+    equal(got, ["served"] * ROUNDS + ["refused"], "alice's rounds")
+    equal(g.drops("desktops").get("redirect-loop"), 1, "counted")
+    equal(round_trip(g, host, "bob"), "served", "another user")
+    equal(g.where("user:alice", "farm")["why"], "bond", "alice's bond")
+    until("alice is served again", lambda: round_trip(g, host, "alice") == "served", 20)
+    g.stop()
