@@ -27,7 +27,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	struct rdp_flow *f = ctx->flow;
 	struct hf_ask *q = &hf_act(acts, HF_ACT_ASK)->ask;
 
-	q->again = again;
+	q->again = f->again = again;
 	q->renews = true; /* a connection makes its bond anew, unless its session lives: the engine knows */
 	q->key = k->main;
 	q->place_else = k->perhaps;
@@ -189,7 +189,7 @@ static void ask_next(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_ac
 	if (f->nth == 1)
 		flow_count(acts, RDP_R_SOURCE_CROWDED);
 	keys_again(ctx, ev, &k);
-	ask(ctx, ev, &k, false, acts);
+	ask(ctx, ev, &k, f->again, acts);
 }
 
 /* Round and round: no host takes this flow, and its bond, which counts it, stays. */

@@ -21,6 +21,7 @@ struct rdp_flow {
 	uint16_t blob;      /* octets before its request */
 	uint8_t phase, nth; /* nth: of its source's bonds, where that decides */
 	bool asked_before : 1;
+	bool again : 1;     /* its last question was for another host than those that failed */
 	bool found : 1;     /* its entry was there before it */
 	bool bound : 1;     /* to the server chosen, as long as that may come back */
 	bool known : 1;     /* its entry is firm, or not to be made tentative by us */

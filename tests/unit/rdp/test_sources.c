@@ -63,6 +63,14 @@ static void a_token_of_no_use(void **state)
 	kit_choice(k, H1, HF_WHY_HOME);
 	assert_int_equal(learnt(k, fp(k, "source", AT "#2"))->learn.life_s, 900);
 	forget(k);
+	ask_for(k, AT ":7", TOKEN("673059850.15629.0000")); /* its host takes no connection: the next bond is not asked for that host again */
+	kit_choice(k, H1, HF_WHY_TOKEN);
+	k->ctx.now_ms += 60000;
+	k->conf.dial_limit = 120000;
+	kit_fail(k);
+	kit_crowded(k);
+	assert_true(kit_act(k, HF_ACT_ASK)->ask.again && !kit_act(k, HF_ACT_ASK)->ask.hint_addr.family && kit_act(k, HF_ACT_ASK)->ask.key.fp == fp(k, "source", AT "#2"));
+	forget(k);
 	ask_for(k, AT ":7", TOKEN("673059850.15629.0000"));
 	kit_choice(k, H1, HF_WHY_TOKEN); /* one that leads is no matter of the source: its life is the pool's */
 	assert_int_equal(learnt(k, fp(k, "token", "Cookie: msts=673059850.15629.0000 " AT))->learn.life_s, 86400);
