@@ -20,6 +20,17 @@ foreach(row ${hf_costs})
   set_tests_properties(cost/${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
 
+# The way of eight transactions. Holds, and what is remembered, are parts of it.
+add_executable(cost_way ${CMAKE_CURRENT_LIST_DIR}/way.c)
+target_include_directories(cost_way PRIVATE ${CMAKE_SOURCE_DIR}/src/net)
+target_link_libraries(cost_way PRIVATE hf_net hf_fronts_all hf_net hf_config hf_fronts_all hf_base)
+foreach(row "auto 211000" "hash 211000" "plain 187000")
+  separate_arguments(words UNIX_COMMAND "${row}")
+  list(POP_FRONT words how most)
+  add_test(NAME cost/way-${how} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/count.py $<TARGET_FILE:cost_way> ${most} udp_readable ${how})
+  set_tests_properties(cost/way-${how} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
+
 # Calls of the system, of the gateway itself.
 add_test(NAME cost/calls COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/calls.py ${CMAKE_BINARY_DIR})
 set_tests_properties(cost/calls PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
