@@ -225,9 +225,10 @@ struct hf_act {
 		size_t need;
 		struct hf_ask ask;
 		struct hf_send send;
-		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. shed: the octets of this one are let go; spare: where room is short */
+		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. Of this one: shed: its octets are let go; spare: where room is
+			  * short; silent: it ends at the deadline without WAKE */
 			uint32_t ms;
-			bool shed, spare;
+			bool shed, spare, silent;
 			struct hf_bytes keep;
 			uint64_t tag;    /* by which ASK finds it; 0: none */
 			uint8_t state[HF_HOLD_STATE];

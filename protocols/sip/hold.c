@@ -12,6 +12,7 @@ struct hf_act *sip_held_keep(struct sip_step *s, const struct sip_hold *h, uint3
 	struct hf_act *a = hf_act(s->acts, HF_ACT_HOLD);
 
 	a->hold.ms = ms;
+	a->hold.silent = h->done; /* its client has been answered: nothing is left to do */
 	memcpy(a->hold.state, h, sizeof *h);
 	return a;
 }

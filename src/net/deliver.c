@@ -50,7 +50,7 @@ static void hold(struct parcel *p, const struct hf_act *act)
 	if (parcel_paired(p)) {
 		conn_hold(p, act->hold.ms);
 	} else if (p->hold) {
-		hold_again(p->w, p->hold, act->hold.ms, act->hold.state);
+		hold_again(p->w, p->hold, act->hold.ms, act->hold.state, act->hold.silent);
 		p->sheds |= act->hold.shed;
 		p->spares |= act->hold.spare;
 	} else {

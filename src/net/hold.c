@@ -1,42 +1,45 @@
 /* Holds: parcels that a front asked to keep, each with a deadline and a few octets of the front's state, on the worker that keeps them.
- * Found by the front's tag, of which its name is made; the earliest deadline is found by a heap, one timer a worker.
+ * Found by the front's tag, of which its name is made (tags.h); deadlines stand in a wheel (wheel.h), under one timer a worker.
  * Bounded in count and octets. Called by deliver.c, told.c and the worker. Knows no protocol. */
 #include "inside.h"
 
 #include <stdlib.h>
 
 #include "holdfast/clock.h"
+#include "tags.h"
+#include "wheel.h"
 
 #define OCTETS_MAX (16u << 20) /* held octets a worker, whatever the count */
 #define LOOK_MS 50             /* so often notes are read while anything is held: posting one wakes nobody */
 #define FIRST 64u              /* places at first; doubled when there are no more */
 
-struct hold {
-	uint64_t due_ms, tag;
+struct hold { /* what finding and keeping it needs fills a line of the cache; next to it is what its steps need */
+	struct wheel_item due;  /* the first, for what is due is a hold */
+	uint64_t tag;
 	struct service_rt *rt;
-	struct hold *next;   /* of the same bucket; or the next free one */
-	uint32_t heap_at;
-	uint32_t listener;   /* hash: listeners change places on a reload */
-	uint32_t member;
-	bool from_servers, awake; /* awake: its deadline has come, and nothing has set a new one yet */
+	uint8_t *octets;        /* NULL: let go */
+	size_t n;
+	struct hold *next_free;
+	uint8_t state[HF_HOLD_STATE];
+	bool awake, silent;     /* its deadline has come, and nothing has set a new one yet; then it ends without a step */
+	bool from_servers;
 	enum hf_transport transport;
+	uint32_t listener;      /* hash: listeners change places on a reload */
+	uint32_t member;
 	struct hf_addr source, local;
 	struct hf_flow_name flow; /* generation 0: a datagram */
-	uint8_t state[HF_HOLD_STATE] __attribute__((aligned(8)));
-	size_t n;
-	uint8_t *octets;     /* NULL: let go */
 };
-/* A held request costs its octets and at most 512: its place, a place in each of two lists that may just have doubled, the heads of two allocations. */
-_Static_assert(sizeof(struct hold) + 2 * 2 * sizeof(struct hold *) + 2 * 16 <= 512, "a hold is small");
+/* A held request costs its octets and at most 512: its place, a place among the tags, which may just have doubled, the heads of two allocations. */
+_Static_assert(sizeof(struct hold) + 2 * 2 * sizeof(struct tag_cell) + 2 * 16 <= 512, "a hold is small");
 
 struct holds {
 	struct worker *w;
 	struct timer timer;
 	uint64_t timer_ms;   /* when it is due, 0: not set */
-	struct hold **heap;  /* those in use, the earliest first */
-	struct hold **bucket; /* by tag; as many as places in the heap */
+	struct wheel wheel;  /* those in use */
+	struct tags tags;
 	struct hold *free;   /* never freed before the end */
-	unsigned n, cap;
+	unsigned cap;
 	size_t octets;
 };
 
@@ -57,132 +60,48 @@ struct holds *holds_new(struct worker *w)
 
 void holds_free(struct holds *h)
 {
+	struct wheel_item *i;
+
 	if (!h)
 		return;
-	for (unsigned i = 0; i < h->n; i++) {
-		worker_count(h->w, h->heap[i]->rt, HF_R_SHUTDOWN);
-		free(h->heap[i]->octets);
-		free(h->heap[i]);
-	}
-	for (struct hold *x = h->free, *next; x; x = next) {
-		next = x->next;
+	while ((i = wheel_any(&h->wheel))) {
+		struct hold *x = (struct hold *)i;
+
+		worker_count(h->w, x->rt, HF_R_SHUTDOWN);
+		wheel_stop(&h->wheel, i);
+		free(x->octets);
 		free(x);
 	}
-	free(h->heap);
-	free(h->bucket);
+	for (struct hold *x = h->free, *next; x; x = next) {
+		next = x->next_free;
+		free(x);
+	}
+	free(h->tags.cell);
 	timer_fini(&h->timer);
 	free(h);
 }
 
-/* ---- the heap ---- */
-
-static void put(struct holds *h, unsigned i, struct hold *x)
-{
-	h->heap[i] = x;
-	x->heap_at = i;
-}
-
-static void swap(struct holds *h, unsigned a, unsigned b)
-{
-	struct hold *t = h->heap[a];
-
-	put(h, a, h->heap[b]);
-	put(h, b, t);
-}
-
-static bool before(const struct holds *h, unsigned a, unsigned b) { return h->heap[a]->due_ms < h->heap[b]->due_ms; }
-
-static void rise(struct holds *h, unsigned i)
-{
-	for (; i && before(h, i, (i - 1) / 2); i = (i - 1) / 2)
-		swap(h, i, (i - 1) / 2);
-}
-
-static void sink(struct holds *h, unsigned i)
-{
-	for (;;) {
-		unsigned least = i, l = 2 * i + 1, r = l + 1;
-
-		if (l < h->n && before(h, l, least))
-			least = l;
-		if (r < h->n && before(h, r, least))
-			least = r;
-		if (least == i)
-			return;
-		swap(h, i, least);
-		i = least;
-	}
-}
-
-static void take_out(struct holds *h, unsigned i)
-{
-	struct hold *last = h->heap[--h->n];
-
-	if (i == h->n)
-		return;
-	put(h, i, last);
-	rise(h, i);
-	sink(h, last->heap_at);
-}
-
 /* ---- places and tags ---- */
-
-static struct hold **bucket_of(struct holds *h, uint64_t tag) { return &h->bucket[tag >> 32 & (h->cap - 1)]; } /* what a name has of it as it is; there are never more than 2^20 */
-
-static void link_tag(struct holds *h, struct hold *x)
-{
-	struct hold **at = bucket_of(h, x->tag);
-
-	x->next = *at;
-	*at = x;
-}
-
-static void unlink_tag(struct holds *h, const struct hold *x)
-{
-	struct hold **at = bucket_of(h, x->tag);
-
-	while (*at != x)
-		at = &(*at)->next;
-	*at = x->next;
-}
-
-static bool widen(void *list, unsigned n)
-{
-	struct hold ***at = list, **p = realloc(*at, n * sizeof *p);
-
-	if (p)
-		*at = p;
-	return p != NULL;
-}
 
 static bool grow(struct holds *h)
 {
 	unsigned cap = h->cap ? 2 * h->cap : FIRST;
 
-	if (!widen(&h->heap, cap) || !widen(&h->bucket, cap))
+	if (!tags_widen(&h->tags, cap))
 		return false;
-	memset(h->bucket, 0, cap * sizeof *h->bucket);
 	h->cap = cap;
-	for (unsigned i = 0; i < h->n; i++)
-		if (h->heap[i]->tag)
-			link_tag(h, h->heap[i]);
 	return true;
 }
 
 /* A free place: h->free. */
 static bool place(struct holds *h)
 {
-	struct hold *x;
-
 	if (h->free)
 		return true;
-	if (h->n == h->cap && !grow(h))
+	if (h->wheel.n == h->cap && !grow(h))
 		return false;
-	x = calloc(1, sizeof *x);
-	if (!x)
-		return false;
-	h->free = x;
-	return true;
+	h->free = calloc(1, sizeof *h->free);
+	return h->free != NULL;
 }
 
 /* Made of 56 bits of the tag: what is sent again under a tag names the same hold, also when that has ended. Generation 0 is no name. */
@@ -193,7 +112,7 @@ static struct hf_flow_name name_of(const struct worker *w, uint64_t tag)
 	return (struct hf_flow_name){(uint8_t)w->index, tag >> 32 & 0xffffff, (uint32_t)tag ? (uint32_t)tag : 1, w->net->site.boot};
 }
 
-static bool room(const struct holds *h, size_t n) { return h->n < h->w->snap->conf->gateway.max_holds && h->octets + n <= OCTETS_MAX; }
+static bool room(const struct holds *h, size_t n) { return h->wheel.n < h->w->snap->conf->gateway.max_holds && h->octets + n <= OCTETS_MAX; }
 
 struct hf_flow_name hold_next(struct worker *w, size_t n, uint64_t tag)
 {
@@ -206,41 +125,45 @@ struct hf_flow_name hold_name(const struct worker *w, const struct hold *x) { re
 
 struct hold *hold_find(struct worker *w, const struct service_rt *rt, const struct hf_flow_name *f)
 {
-	struct holds *h = w->holds;
+	struct tags *t = &w->holds->tags;
 
-	if (!h->n || f->worker != w->index || f->boot != w->net->site.boot)
+	if (!t->cell || f->worker != w->index || f->boot != w->net->site.boot)
 		return NULL;
-	for (struct hold *x = *bucket_of(h, (uint64_t)f->slot << 32); x; x = x->next)
-		if (x->rt == rt && name_of(w, x->tag).slot == f->slot && name_of(w, x->tag).generation == f->generation)
-			return x;
+	for (const struct tag_cell *c = tags_first(t, (uint64_t)f->slot << 32); c->of; c = tags_next(t, c))
+		if (name_of(w, c->tag).slot == f->slot && name_of(w, c->tag).generation == f->generation && ((struct hold *)c->of)->rt == rt)
+			return c->of;
 	return NULL;
 }
 
 struct hold *hold_tagged(struct worker *w, const struct service_rt *rt, uint64_t tag)
 {
-	struct holds *h = w->holds;
+	struct tags *t = &w->holds->tags;
 
-	if (!h->n)
+	if (!t->cell)
 		return NULL;
-	for (struct hold *x = *bucket_of(h, tag); x; x = x->next)
-		if (x->tag == tag && x->rt == rt)
-			return x;
+	for (const struct tag_cell *c = tags_first(t, tag); c->of; c = tags_next(t, c))
+		if (c->tag == tag && ((struct hold *)c->of)->rt == rt)
+			return c->of;
 	return NULL;
 }
 
 /* ---- keeping ---- */
 
-static void set_timer(struct holds *h)
+static void look_at(struct holds *h, uint64_t due_ms)
 {
-	uint64_t now = h->w->now_ms, due;
+	if (h->timer_ms && h->timer_ms <= due_ms)
+		return;
+	h->timer_ms = due_ms;
+	timer_at(&h->timer, due_ms);
+}
 
-	if (!h->n)
-		return;
-	due = h->heap[0]->due_ms < now + LOOK_MS ? h->heap[0]->due_ms : now + LOOK_MS;
-	if (h->timer_ms && h->timer_ms <= due)
-		return;
-	h->timer_ms = due;
-	timer_set(&h->timer, due > now ? due - now : 0);
+/* At least the next tick: a front that holds again at once must not keep wake() for ever. */
+static void set_due(struct holds *h, struct hold *x, uint32_t ms)
+{
+	uint64_t now = h->w->now_ms, due = now + (ms ? ms : 1);
+
+	wheel_set(&h->wheel, &x->due, due, now);
+	look_at(h, ms < LOOK_MS ? due : now + LOOK_MS);
 }
 
 static void let_go(struct holds *h, struct hold *x)
@@ -250,9 +173,6 @@ static void let_go(struct holds *h, struct hold *x)
 	x->octets = NULL;
 	x->n = 0;
 }
-
-/* At least the next tick: a front that holds again at once must not keep wake() for ever. */
-static uint64_t due_in(const struct holds *h, uint32_t ms) { return h->w->now_ms + (ms ? ms : 1); }
 
 struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag)
 {
@@ -268,31 +188,25 @@ struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOL
 	if (octets.n)
 		memcpy(copy, octets.p, octets.n);
 	x = h->free;
-	h->free = x->next;
-	*x = (struct hold){.due_ms = due_in(h, ms), .tag = tag, .rt = p->rt, .listener = p->ev.listener ? p->ev.listener->hash : 0,
+	h->free = x->next_free;
+	*x = (struct hold){.tag = tag, .rt = p->rt, .listener = p->ev.listener ? p->ev.listener->hash : 0,
 		.member = p->ev.member, .from_servers = p->ev.from_servers, .transport = p->ev.transport, .source = p->ev.source, .local = p->ev.local,
 		.flow = p->ev.flow_name, .n = octets.n, .octets = copy};
 	memcpy(x->state, state, HF_HOLD_STATE);
 	h->octets += octets.n;
 	if (tag)
-		link_tag(h, x);
-	put(h, h->n, x);
-	rise(h, h->n++);
-	set_timer(h);
+		tags_put(&h->tags, tag, x);
+	set_due(h, x, ms);
 	return x;
 }
 
-void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE])
+void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE], bool silent)
 {
-	struct holds *h = w->holds;
-
 	if (state != x->state)
 		memcpy(x->state, state, HF_HOLD_STATE);
 	x->awake = false;
-	x->due_ms = due_in(h, ms);
-	rise(h, x->heap_at);
-	sink(h, x->heap_at);
-	set_timer(h);
+	x->silent = silent;
+	set_due(w->holds, x, ms);
 }
 
 void hold_shed(struct worker *w, struct hold *x) { let_go(w->holds, x); }
@@ -308,11 +222,11 @@ void hold_end(struct worker *w, struct hold *x)
 	struct holds *h = w->holds;
 
 	if (x->tag)
-		unlink_tag(h, x);
-	take_out(h, x->heap_at);
+		tags_take(&h->tags, x->tag, x);
+	wheel_stop(&h->wheel, &x->due);
 	let_go(h, x);
 	x->awake = false;
-	x->next = h->free;
+	x->next_free = h->free;
 	h->free = x;
 }
 
@@ -350,24 +264,30 @@ void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct
 	deliver_run(&p);
 }
 
+static void come_due(struct worker *w, struct hold *x)
+{
+	x->awake = true;
+	if (!x->silent) {
+		hf_arena_reset(&w->arena);
+		hold_step(w, x, HF_EV_WAKE, HF_NONE);
+	}
+	if (x->awake)
+		hold_end(w, x);
+}
+
 static void wake(void *arg)
 {
 	struct holds *h = arg;
 	struct worker *w = h->w;
+	struct wheel_item *i;
 
 	w->now_ms = hf_clock_ms();
 	h->timer_ms = 0;
 	if (w->snap)
 		deliver_letters(w); /* what is known elsewhere comes before the deadline */
-	while (h->n && h->heap[0]->due_ms <= w->now_ms) {
-		struct hold *x = h->heap[0];
-
-		x->awake = true;
-		hf_arena_reset(&w->arena);
-		hold_step(w, x, HF_EV_WAKE, HF_NONE);
-		if (x->awake)
-			hold_end(w, x);
-	}
+	while ((i = wheel_due(&h->wheel, w->now_ms)))
+		come_due(w, (struct hold *)i);
 	worker_flush(w);
-	set_timer(h);
+	if (h->wheel.n)
+		look_at(h, wheel_next(&h->wheel, w->now_ms, LOOK_MS));
 }

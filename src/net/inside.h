@@ -397,7 +397,8 @@ void holds_free(struct holds *h);
 struct hf_flow_name hold_next(struct worker *w, size_t n, uint64_t tag);
 /* Keeps a copy of the octets and what p's event says of them, for ms. NULL: as much is held as may be. */
 struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag) HF_MUST_USE;
-void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE]);
+/* silent: at its deadline it ends without a step. */
+void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE], bool silent);
 void hold_shed(struct worker *w, struct hold *x); /* its octets go, it stays */
 void hold_spare(struct worker *w, struct hold *x); /* ... if half of the room is in use: what must be kept has the other half */
 void hold_end(struct worker *w, struct hold *x);

@@ -53,7 +53,7 @@ static enum hf_err keep_octets(uint32_t ms, struct hf_bytes octets) { return kee
 
 static enum hf_err keep(uint32_t ms) { return keep_octets(ms, HF_LIT("held")); }
 
-/* Fails when rise or sink compares the wrong way, or sink forgets a child. */
+/* Fails when what is due is taken in another order than that of the deadlines. */
 static void order(void **state)
 {
 	uint32_t x = 12345;
@@ -147,6 +147,21 @@ static void again_at_once(void **state)
 	assert_in_range(woken, 1, 100);
 }
 
+/* One that nobody needs to be told of ends by itself, and its place is free. Fails when it is woken, or stays. */
+static void silent(void **state)
+{
+	const uint8_t none[HF_HOLD_STATE] = {0};
+	struct hold *x = keep_as(60000, HF_LIT("held"), 7);
+
+	(void)state;
+	assert_non_null(x);
+	rig.conf.gateway.max_holds = 1;
+	hold_again(rig.w, x, 1, none, true);
+	RIG_UNTIL(!hold_tagged(rig.w, &rig.rt, 7));
+	assert_int_equal(woken, 0);
+	assert_non_null(keep_as(60000, HF_LIT("held"), 7));
+}
+
 /* Fails when a hold whose service is gone ends without being counted. */
 static void service_removed(void **state)
 {
@@ -213,7 +228,7 @@ static void cost(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(order), T(earlier_comes_later), T(count_bound), T(octets_bound), T(spare_octets), T(cost), T(octets_come_back), T(again_at_once),
+	const struct CMUnitTest tests[] = {T(order), T(earlier_comes_later), T(count_bound), T(octets_bound), T(spare_octets), T(cost), T(octets_come_back), T(again_at_once), T(silent),
 		T(service_removed), T(at_the_end)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
