@@ -15,20 +15,16 @@
 
 socklen_t sock_put_addr(struct sockaddr_storage *ss, const struct hf_addr *a)
 {
-	memset(ss, 0, sizeof *ss);
 	if (a->family == 6) {
 		struct sockaddr_in6 *s6 = (struct sockaddr_in6 *)ss;
 
-		s6->sin6_family = AF_INET6;
-		s6->sin6_port = htons(a->port);
-		s6->sin6_scope_id = a->scope;
+		*s6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(a->port), .sin6_scope_id = a->scope};
 		memcpy(&s6->sin6_addr, a->ip, 16);
 		return sizeof *s6;
 	}
 	struct sockaddr_in *s4 = (struct sockaddr_in *)ss;
 
-	s4->sin_family = AF_INET;
-	s4->sin_port = htons(a->port);
+	*s4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(a->port)};
 	memcpy(&s4->sin_addr, a->ip, 4);
 	return sizeof *s4;
 }
