@@ -101,8 +101,8 @@ static unsigned begin(struct listening *l, const struct snap_service *s, int fd,
 		stream_begin(f);
 	}
 	conn_deadline(f, s->conf->handshake_timeout);
-	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].flows, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&s->rt->counts[l->w->index].open_flows, 1, memory_order_relaxed);
+	worker_bump(&s->rt->counts[l->w->index].flows, 1);
+	worker_bump(&s->rt->counts[l->w->index].open_flows, 1);
 	if (!framed)
 		conn_client_ready(f, HF_READ); /* its opening is here most often, which spares a turn; it is watched behind that */
 	return HF_R_NONE;
@@ -163,7 +163,7 @@ void conn_acceptable(void *arg, unsigned what)
 
 	(void)what;
 	HF_BUG_ON(!s);
-	l->w->now_ms = hf_clock_ms();
+	worker_clock(l->w);
 	while (n < burst && take(l, s))
 		n++;
 	if (n < burst) {

@@ -315,7 +315,7 @@ void conn_client_ready(void *arg, unsigned what)
 		pump_ready(f, HF_CLIENT, what);
 		return;
 	}
-	w->now_ms = hf_clock_ms();
+	worker_clock(w);
 	if (f->phase == PHASE_MESSAGES)
 		stream_ready(f, what);
 	else if (f->phase == PHASE_LINKING)
@@ -335,7 +335,7 @@ void conn_server_ready(void *arg, unsigned what)
 		pump_ready(f, HF_SERVER, what);
 		return;
 	}
-	f->w->now_ms = hf_clock_ms();
+	worker_clock(f->w);
 	if (f->phase == PHASE_DIALING)
 		dial_done(f);
 	else
@@ -347,7 +347,7 @@ void conn_expired(void *arg)
 	struct flow *f = arg;
 	struct hf_event ev = {.kind = HF_EV_WAKE};
 
-	f->w->now_ms = hf_clock_ms();
+	worker_clock(f->w);
 	if (f->end && f->phase < PHASE_LINKING) {
 		conn_close(f, f->end);
 	} else if (f->phase == PHASE_WAITING) {
@@ -443,7 +443,7 @@ void conn_close(struct flow *f, unsigned reason)
 	run(f, &ev);
 	tale_end(f, reason);
 	worker_count(f->w, f->rt, reason);
-	atomic_fetch_sub_explicit(&f->rt->counts[f->w->index].open_flows, 1, memory_order_relaxed);
+	worker_bump(&f->rt->counts[f->w->index].open_flows, -UINT64_C(1));
 	atomic_fetch_sub_explicit(&f->w->net->open_flows, 1, memory_order_relaxed);
 	flow_free(f);
 }

@@ -201,7 +201,7 @@ void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned a
 {
 	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .anchors = w->net->anchors};
 
-	atomic_fetch_add_explicit(&s->rt->counts[w->index].parcels, 1, memory_order_relaxed);
+	worker_bump(&s->rt->counts[w->index].parcels, 1);
 	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = bytes, .listener = &s->infos[at], .source = *source, .local = *local,

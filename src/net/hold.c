@@ -281,7 +281,7 @@ static void wake(void *arg)
 	struct worker *w = h->w;
 	struct wheel_item *i;
 
-	w->now_ms = hf_clock_ms();
+	worker_clock(w);
 	h->timer_ms = 0;
 	if (w->snap)
 		deliver_letters(w); /* what is known elsewhere comes before the deadline */

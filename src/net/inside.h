@@ -19,7 +19,7 @@
 
 /* ---- process-long, never freed before the end, so flows may point to them ---- */
 
-struct counts { /* one a service and worker; only that worker writes */
+struct counts { /* one a service and worker; only that worker writes (worker_bump) */
 	_Atomic uint64_t parcels, flows, open_flows;
 	_Atomic uint64_t paths, open_paths; /* flows of datagrams */
 	_Atomic uint64_t reasons[HF_REASON_MAX];
@@ -251,7 +251,7 @@ struct worker {
 	uint8_t *reader;         /* LETTER_MAX octets: what a connection brought this turn */
 	struct block reading;    /* ... as its buffer */
 	uint8_t *letter;         /* LETTER_MAX octets: the letter that is being read, while its answer is composed */
-	uint64_t now_ms;
+	uint64_t now_ms, now_us; /* of this turn, by the same clock */
 	uint64_t sheds_until_ms; /* no new sessions until then: it is behind with its datagrams */
 	struct udp *udp;
 	struct flows *flows;
@@ -301,12 +301,15 @@ struct hf_net {
 	_Atomic uint64_t unix_less_ms; /* what the system's clock is ahead of ours */
 };
 
-static inline uint64_t worker_now(struct worker *w) { return w->now_ms; }
+/* A turn begins: one look at the clock for all that comes of it. */
+static inline void worker_clock(struct worker *w) { w->now_ms = (w->now_us = hf_clock_us()) / 1000; }
+/* A counter that only one thread writes: it needs no locked instruction. */
+static inline void worker_bump(_Atomic uint64_t *n, uint64_t by) { atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + by, memory_order_relaxed); }
 /* Counts for a service on this worker. */
 static inline void worker_count(struct worker *w, struct service_rt *rt, unsigned reason)
 {
 	if (reason < HF_REASON_MAX)
-		atomic_fetch_add_explicit(&rt->counts[w->index].reasons[reason], 1, memory_order_relaxed);
+		worker_bump(&rt->counts[w->index].reasons[reason], 1);
 }
 enum hf_err worker_init(struct hf_net *net, unsigned index) HF_MUST_USE;
 enum hf_err worker_start(struct worker *w) HF_MUST_USE;
@@ -342,7 +345,7 @@ struct parcel {
 	struct anchors *anchors;      /* datagrams: the flows that theirs may be beside ... */
 	struct beside beside;         /* ... and is, by the front's question; name 0: none */
 	uint64_t sticky;              /* the key asked for: it chooses among links */
-	uint64_t session, seen_us;    /* notice.c: ring.c's number of it, when it was seen; 0: not yet */
+	uint64_t session;             /* notice.c: ring.c's number of it; 0: not yet */
 	unsigned failed;              /* a reason: a SEND could not be done */
 	struct hold *hold;            /* which this is an event of; or the one that HOLD made of it */
 	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */

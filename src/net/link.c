@@ -85,8 +85,8 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->stream->next_link = *at;
 	*at = f;
 	atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&s->rt->counts[w->index].flows, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&s->rt->counts[w->index].open_flows, 1, memory_order_relaxed);
+	worker_bump(&s->rt->counts[w->index].flows, 1);
+	worker_bump(&s->rt->counts[w->index].open_flows, 1);
 	if (!dial(f, s)) {
 		stream_end_later(f, HF_R_DIAL_FAILED); /* not now: a step may be running */
 		return NULL;

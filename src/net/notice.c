@@ -26,18 +26,17 @@ static void count(struct parcel *p, const struct hf_seen *s, const struct snap_m
 
 	if (s->name > HF_NAMES_MAX)
 		return;
-	notice_bump(s->code ? &c->answered[s->name - 1][class_of(s->code)] : &c->asked[s->name - 1]);
+	worker_bump(s->code ? &c->answered[s->name - 1][class_of(s->code)] : &c->asked[s->name - 1], 1);
 	if (t)
-		notice_bump(&t->answers[class_of(s->code)]);
+		worker_bump(&t->answers[class_of(s->code)], 1);
 }
 
-/* Once for all that comes of a parcel: a clock costs as much as the rest. */
-static void look(struct parcel *p)
+/* Once for all that comes of a parcel. */
+static uint64_t session_of(struct parcel *p)
 {
-	if (p->session)
-		return;
-	p->session = ring_session(p->ctx.seen.session);
-	p->seen_us = hf_clock_us();
+	if (!p->session)
+		p->session = ring_session(p->ctx.seen.session);
+	return p->session;
 }
 
 void notice_came(struct parcel *p)
@@ -50,8 +49,7 @@ void notice_came(struct parcel *p)
 		exports_add(p->w, p, NULL, hf_transport_is_stream(p->ev.transport), &p->ev.source, &p->ev.local);
 	if (!p->w->ring)
 		return;
-	look(p);
-	ring_add(p->w->ring, &(struct hf_passed){.at_us = p->seen_us, .session = p->session, .peer = p->ev.source, .own_port = p->ev.local.port,
+	ring_add(p->w->ring, &(struct hf_passed){.at_us = p->w->now_us, .session = session_of(p), .peer = p->ev.source, .own_port = p->ev.local.port,
 		.transport = p->ev.transport, .server = m ? m->id : 0, .service = p->rt->id, .name = s->name, .code = s->code, .octets = (uint32_t)s->octets.n});
 }
 
@@ -65,7 +63,7 @@ void notice_placed(struct parcel *p, const struct snap_member *m)
 	struct tally *t = p->w ? notice_tally(p->w, p->service->pool->rt, m) : NULL;
 
 	if (t)
-		notice_bump(&t->why[why_of(p, m)]);
+		worker_bump(&t->why[why_of(p, m)], 1);
 }
 
 void notice_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
@@ -80,7 +78,6 @@ void notice_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, 
 		exports_add(p->w, p, s, hf_transport_is_stream(t), &own, to);
 	if (!p->w->ring)
 		return;
-	look(p);
-	ring_add(p->w->ring, &(struct hf_passed){.at_us = p->seen_us, .session = p->session, .out = true, .peer = *to, .own_port = own_port, .transport = t,
+	ring_add(p->w->ring, &(struct hf_passed){.at_us = p->w->now_us, .session = session_of(p), .out = true, .peer = *to, .own_port = own_port, .transport = t,
 		.server = m ? m->id : 0, .service = p->rt->id, .name = other ? s->name : seen->name, .code = other ? s->code : seen->code, .why = m ? why_of(p, m) : HF_WHY_NONE});
 }

@@ -5,9 +5,6 @@
 
 #include "flow.h"
 
-/* Only the worker whose counters they are writes, so that no locked instruction is needed. */
-static inline void notice_bump(_Atomic uint64_t *n) { atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed); }
-
 /* The tally of a member on a worker: begun anew when its id has become another server's. NULL: there is none. */
 struct tally *notice_tally(const struct worker *w, const struct pool_rt *pool, const struct snap_member *m);
 

@@ -59,7 +59,7 @@ void path_readable(void *arg, unsigned what)
 
 	(void)what;
 	HF_BUG_ON(!s || !snap_listener(s, p->listener, &at)); /* paths_settle */
-	w->now_ms = hf_clock_ms();
+	worker_clock(w);
 	for (int round = 0; round < ROUNDS && n == UDP_BATCH; round++) {
 		n = udp_fetch(w, p->watch.fd, got);
 		for (int i = 0; i < n; i++)

@@ -143,7 +143,7 @@ static void marked(struct flow *f)
 		if (f->side[i].octets - f->mark_from[i] < f->mark)
 			return;
 	f->mark = 0;
-	f->w->now_ms = hf_clock_ms();
+	worker_clock(f->w);
 	if (snap_service(f->w->snap, f->service))
 		conn_step(f, &ev);
 }
@@ -162,7 +162,7 @@ void pump_go_on(struct flow *f)
 		conn_watch(f);
 	}
 	if (f->end) { /* or it cannot be watched */
-		f->w->now_ms = hf_clock_ms();
+		worker_clock(f->w);
 		conn_close(f, f->end);
 	} else if (f->mark) {
 		marked(f);
@@ -197,7 +197,7 @@ void pump_ready(struct flow *f, enum hf_side side, unsigned what)
 	if (what & HF_WRITE && side_waits(s))
 		good = drain(f, s) && take(f, !side, &reason);
 	if (!good || !take(f, side, &reason)) {
-		f->w->now_ms = hf_clock_ms();
+		worker_clock(f->w);
 		conn_close(f, reason);
 		return;
 	}

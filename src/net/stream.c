@@ -260,7 +260,7 @@ static size_t one(struct flow *f, const struct snap_service *s, struct hf_bytes 
 	deliver_run(&p);
 	f->busy = false;
 	if (p.took || f->stream->web.on)
-		atomic_fetch_add_explicit(&f->rt->counts[f->w->index].parcels, 1, memory_order_relaxed);
+		worker_bump(&f->rt->counts[f->w->index].parcels, 1);
 	return p.took;
 }
 

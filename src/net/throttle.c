@@ -11,7 +11,7 @@ static void look(void *arg)
 	struct worker *w = arg;
 	struct flow *list = w->slow.first;
 
-	w->now_ms = hf_clock_ms();
+	worker_clock(w);
 	w->slow.first = NULL;
 	w->slow.end = &w->slow.first;
 	for (struct flow *next; list; list = next) {

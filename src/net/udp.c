@@ -140,7 +140,7 @@ void udp_readable(void *arg, unsigned what)
 	for (int round = 0; round < ROUNDS && n == BATCH_IN; round++) {
 		prepare(u, s->infos[l->at].wildcard);
 		n = recvmmsg(fd, u->in_msg, BATCH_IN, 0, NULL);
-		w->now_ms = hf_clock_ms();
+		worker_clock(w);
 		got += n > 0 ? (unsigned)n : 0;
 		u->ready -= n > 0 ? (unsigned)n : 0;
 		if (letter_any(&w->box))

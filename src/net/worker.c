@@ -106,7 +106,7 @@ static void woken(void *arg, unsigned what)
 	(void)what;
 	while (read(w->wake_fd, &n, sizeof n) < 0 && errno == EINTR)
 		;
-	w->now_ms = hf_clock_ms();
+	worker_clock(w);
 	if (atomic_load(&w->stop)) {
 		flows_free(w);
 		paths_free(w);
@@ -136,7 +136,7 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	w->index = index;
 	w->dirty_end = &w->dirty;
 	w->slow.end = &w->slow.first;
-	w->now_ms = hf_clock_ms();
+	worker_clock(w);
 	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->wake_fd < 0)
 		return HF_EIO;
