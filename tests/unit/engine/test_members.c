@@ -47,6 +47,7 @@ static void ids(void **state)
 	assert_int_equal(f->id[2], 2);
 	assert_int_equal(farm_server(f, 2).state, HF_STATE_UP); /* marks do not outlive the line */
 	assert_int_equal(farm_ask(f, 5, HF_LIFE_NONE, 0, 0, T0).server, 2);
+	hf_engine_advise(f->e, 2, 50, 7, T0);
 	f->n = 2;
 	assert_int_equal(farm_apply(f, T0), HF_OK);
 	farm_settle(f, T0);
@@ -60,6 +61,7 @@ static void ids(void **state)
 	f->n = 3;
 	assert_int_equal(farm_apply(f, T0), HF_OK);
 	assert_int_equal(f->id[2], 2);
+	assert_true(farm_server(f, 2).percent == 0 && farm_server(f, 2).max_sessions == 0); /* of another server */
 	farm_check(f);
 	farm_free(f);
 }

@@ -224,20 +224,18 @@ static void host_comes_back(void **state)
 	}
 }
 
-/* Who sleeps after a failed dial is woken when another has got through. Fails without gate_through. */
-static void sleeper_is_woken(void **state)
+static void wakes_once(const struct hf_addr *at)
 {
-	struct hf_addr at = sock_local(rig.host);
 	int a, s, w, host[3];
 
-	(void)state;
+	fails = 0;
 	close(rig.host);
 	s = comes("s", 1, 0);
 	RIG_UNTIL(fails == 1);
 	a = comes("a", 2, 0);
 	w = comes("w", 2, 1);
 	RIG_UNTIL(fails > 2);
-	rig.host = sock_listen(&at, true, 0);
+	rig.host = sock_listen(at, true, 0);
 	assert_true(rig.host >= 0);
 	host[0] = dialled("a");
 	host[1] = dialled("s");
@@ -248,6 +246,17 @@ static void sleeper_is_woken(void **state)
 	close(a), close(s), close(w);
 	for (int i = 0; i < 3; i++)
 		close(host[i]);
+	RIG_UNTIL(rig_open() == 0);
+}
+
+/* Who sleeps after a failed dial is woken when another has got through, each time. Fails without gate_through, or when what woke him once is not forgotten. */
+static void sleeper_is_woken(void **state)
+{
+	struct hf_addr at = sock_local(rig.host);
+
+	(void)state;
+	wakes_once(&at);
+	wakes_once(&at);
 }
 
 /* A PROXY header is the first that the server hears, once, of who waited and of who tried again as well. Fails without introduce, or when a failed dial

@@ -143,10 +143,20 @@ static int shown(void)
 
 /* ---- the tests ---- */
 
-/* As it is, both ways, and each client's to itself. Fails when a path is found by the port alone, or answers go to the last client. */
+static struct path *path_to(int client, const struct hf_addr *local)
+{
+	struct hf_addr a = sock_local(client);
+
+	return path_find(rig.w, infos[1].hash, &a, local);
+}
+
+static struct path *path_of(int client) { return path_to(client, &infos[1].addr); }
+
+/* As it is, both ways, and each client's to itself. Fails when a path is found by the port alone, or for another address of ours, or answers go to the last
+ * client. */
 static void both_ways(void **state)
 {
-	struct hf_addr first;
+	struct hf_addr first, other = infos[1].addr;
 	int a = shown(), b;
 
 	(void)state;
@@ -160,6 +170,8 @@ static void both_ways(void **state)
 	rig_hear(a, "for a");
 	assert_int_equal(open_paths(), 2);
 	assert_int_equal(rig.rt.counts[0].paths, 2);
+	other.ip[3]++;
+	assert_true(path_of(a) && !path_to(a, &other));
 	close(a);
 	close(b);
 }
@@ -202,13 +214,6 @@ static void unshown(void **state)
 	host_says("123456789012345678901234567890");
 	rig_hear(c, "123456789012345678901234567890");
 	close(c);
-}
-
-static struct path *path_of(int client)
-{
-	struct hf_addr a = sock_local(client);
-
-	return path_find(rig.w, infos[1].hash, &a, &infos[1].addr);
 }
 
 /* Its timer fires, and so much has passed since the last datagram. */
@@ -300,7 +305,45 @@ static void refused(void **state)
 	close(c);
 }
 
-/* Of one flow, of one source, of all. Fails when a bound is not looked at, or what has ended is counted on. */
+static uint32_t held(void)
+{
+	struct hf_server_view v;
+
+	assert_true(hf_engine_server(rig.pool_rt.engine, 1, &v));
+	return v.held;
+}
+
+/* What has ended is counted nowhere. Fails when path_end leaves it among its source's, its flow's, the service's, all, or those who keep its server's id. */
+static void ended(void **state)
+{
+	uint32_t before = held();
+
+	(void)state;
+	rig.service_conf.max_flows_source = 1;
+	for (unsigned i = 0; i <= ANCHOR_PATHS; i++) {
+		int c = shown();
+
+		assert_int_equal(held(), before + 1);
+		path_end(path_of(c), HF_R_SILENT);
+		close(c);
+	}
+	assert_int_equal(held(), before);
+	assert_true(open_paths() == 0 && rig.net->open_paths == 0);
+}
+
+/* What waits for a path's socket goes before the socket does. Fails without the flush of path_end. */
+static void last_datagram(void **state)
+{
+	int c = shown();
+
+	(void)state;
+	path_up(path_of(c), HF_LIT("last"));
+	path_end(path_of(c), HF_R_SILENT);
+	host_hears("last");
+	close(c);
+}
+
+/* Of one flow, of one source, of all. Fails when a bound is not looked at. */
 static void limits(void **state)
 {
 	int c[ANCHOR_PATHS], more = client();
@@ -383,7 +426,7 @@ static void off_by_its_agent(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(both_ways), T(unbound), T(unshown), T(times), T(with_its_flow), T(without_a_letter), T(refused), T(limits), T(listeners), T(off), T(off_by_its_agent)};
+	const struct CMUnitTest tests[] = {T(both_ways), T(unbound), T(unshown), T(times), T(with_its_flow), T(without_a_letter), T(refused), T(ended), T(last_datagram), T(limits), T(listeners), T(off), T(off_by_its_agent)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,45 @@ static void who_says_too_much(void **state)
 	rig.rt.said = NULL;
 }
 
+static struct flow *waits(int *fd)
+{
+	struct flow **at = &rig.w->slow.first;
+
+	while (*at)
+		at = &(*at)->stream->next_slow;
+	*fd = rig_client();
+	rig_say(*fd, "b one\nb two\n");
+	RIG_UNTIL(*at);
+	if (rig.w->slow.timer.of)
+		timer_stop(&rig.w->slow.timer); /* the list stays as it is */
+	return *at;
+}
+
+/* The last of those who wait leaves, and another comes behind the first. Fails when throttle_forget leaves the end of the list where it was. */
+static void last_of_the_slow_leaves(void **state)
+{
+	struct flow *first, *last;
+	int fd[3];
+
+	(void)state;
+	rig.rt.said = said_new();
+	rig.service_conf.max_rate_source = 1;
+	rig.pool.n_members = 0;
+	first = waits(&fd[0]);
+	last = waits(&fd[1]);
+	assert_ptr_equal(first->stream->next_slow, last);
+	conn_close(last, HF_R_DONE);
+	assert_null(first->stream->next_slow);
+	last = waits(&fd[2]);
+	assert_ptr_equal(first->stream->next_slow, last);
+	for (unsigned i = 0; i < 3; i++)
+		close(fd[i]);
+	conn_close(last, HF_R_DONE);
+	conn_close(first, HF_R_DONE);
+	said_free(rig.rt.said);
+	rig.rt.said = NULL;
+}
+
 /* The worker ends while one waits. Fails, under a sanitizer, without throttle_forget. */
 static void ends_while_it_waits(void **state)
 {
@@ -250,7 +289,7 @@ static void ends_while_it_waits(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips), T(cannot_be_watched), T(who_says_too_much), T(ends_while_it_waits)};
+	const struct CMUnitTest tests[] = {T(messages), T(no_socket_for_a_datagram), T(slow_server), T(drips), T(cannot_be_watched), T(who_says_too_much), T(last_of_the_slow_leaves), T(ends_while_it_waits)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
