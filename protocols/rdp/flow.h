@@ -28,6 +28,7 @@ struct rdp_flow {
 	bool moved : 1;     /* it was bound and had to leave */
 	bool counted : 1;   /* its entry is */
 	bool by_user : 1, by_source : 1, confirmed : 1;
+	bool proved : 1;    /* firm-after octets went each way */
 	bool named : 1;     /* a token or a connection's id came before its key: whose entry it is shows in the answer */
 	bool direct : 1;    /* TLS in place of a request */
 	bool leg : 1;       /* a later leg of a redirect may belong where this one was */

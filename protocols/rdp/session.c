@@ -138,6 +138,7 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 {
 	struct hf_act *a;
 
+	f->proved = true;
 	if (!f->entry_fp)
 		return;
 	f->known = true;
@@ -152,8 +153,8 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_START, f);
 }
 
-/* A host that redirects its client by a token ends the connection within seconds. A client that drops the token comes back by its name, to the same host:
- * only that can be seen. Who comes by a token is none of these. */
+/* A host that redirects its client by a token has talked with it, and the connection ends within seconds. A client that drops the token comes back by its
+ * name, to the same host: only that can be seen. Who comes by a token is none of these, nor is a scanner or probe, which says little. */
 #define BRIEF_MS 10000u
 
 static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, struct hf_acts *acts)
@@ -162,7 +163,7 @@ static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, stru
 	struct hf_act *a = flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
 
 	a->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
-	if (f->by_user && !f->named && f->confirmed && lasted < BRIEF_MS)
+	if (f->by_user && !f->named && f->proved && lasted < BRIEF_MS)
 		a->learn.lasted_ms = lasted ? (uint32_t)lasted : 1;
 }
 

@@ -14,7 +14,7 @@ ROUNDS = 3
 REFUSAL = bytes.fromhex("0300000b06800000000000")
 
 
-def round_trip(g, host, user):
+def round_trip(g, host, user, talks=True):
     """one leg: what the gateway or the host answers; the host ends it, as one that has redirected does"""
     c = connect(g)
     c.sendall(request(user))
@@ -23,6 +23,9 @@ def round_trip(g, host, user):
         return "refused"
     h = host.taken.pop()
     equal(head + exactly(c, 8), rdp_text.confirm(True), "an answer")
+    for a, b in ((c, h), (h, c)) if talks else ():
+        a.sendall(bytes(2000))
+        exactly(b, 2000)
     h.close()
     equal(ended(c), "eof", "the end of a leg")
     c.close()
@@ -53,6 +56,7 @@ def run(s):
     equal(got, ["served"] * ROUNDS + ["refused"], "alice's rounds")
     equal(g.drops("desktops").get("redirect-loop"), 1, "counted")
     equal(round_trip(g, host, "bob"), "served", "another user")
+    equal([round_trip(g, host, "Administr", talks=False) for _ in range(ROUNDS + 2)], ["served"] * (ROUNDS + 2), "a scanner, which is other limits' affair")
     equal(g.where("user:alice", "farm")["why"], "bond", "alice's bond")
     until("alice is served again", lambda: round_trip(g, host, "alice") == "served", 20)
     g.stop()
