@@ -154,8 +154,10 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 }
 
 /* A host that redirects its client by a token has talked with it, and the connection ends within seconds. A client that drops the token comes back by its
- * name, to the same host: only that can be seen. Who comes by a token is none of these, nor is a scanner or probe, which says little. */
+ * name, to the same host: only that can be seen. Who comes by a token is none of these, nor is a scanner or probe, which says little, nor what is over
+ * before anybody can have logged on: load tests, hosts that refuse at once. */
 #define BRIEF_MS 10000u
+#define ROUND_LEAST_MS 200u
 
 static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, struct hf_acts *acts)
 {
@@ -163,8 +165,8 @@ static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, stru
 	struct hf_act *a = flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
 
 	a->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
-	if (f->by_user && !f->named && f->proved && lasted < BRIEF_MS)
-		a->learn.lasted_ms = lasted ? (uint32_t)lasted : 1;
+	if (f->by_user && !f->named && f->proved && lasted >= ROUND_LEAST_MS && lasted < BRIEF_MS)
+		a->learn.lasted_ms = (uint32_t)lasted;
 }
 
 /* The configuration may be gone, then what it said at the start counts. A bond that this flow made

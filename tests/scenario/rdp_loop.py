@@ -1,7 +1,7 @@
 """A host redirects its client, and the client drops the token and comes back by its name alone, as rdesktop does: after redirect-rounds such rounds it is told no,
 once and in a way that ends it. Another user of its address is served meanwhile, and so is this one a few seconds later. Without loops() (protocols/rdp/ask.c) it
 goes round for ever."""
-import sys, threading
+import sys, threading, time
 
 from _desk import Host, connect, ended, exactly, request
 from scenario import PEERS, check, equal, until
@@ -14,7 +14,7 @@ ROUNDS = 3
 REFUSAL = bytes.fromhex("0300000b06800000000000")
 
 
-def round_trip(g, host, user, talks=True):
+def round_trip(g, host, user, talks=True, lasts=0.3):
     """one leg: what the gateway or the host answers; the host ends it, as one that has redirected does"""
     c = connect(g)
     c.sendall(request(user))
@@ -23,9 +23,12 @@ def round_trip(g, host, user, talks=True):
         return "refused"
     h = host.taken.pop()
     equal(head + exactly(c, 8), rdp_text.confirm(True), "an answer")
+    begin = time.monotonic()
     for a, b in ((c, h), (h, c)) if talks else ():
         a.sendall(bytes(2000))
         exactly(b, 2000)
+    while time.monotonic() - begin < lasts:                 # what a logon takes
+        time.sleep(0.05)
     h.close()
     equal(ended(c), "eof", "the end of a leg")
     c.close()
@@ -57,6 +60,7 @@ def run(s):
     equal(g.drops("desktops").get("redirect-loop"), 1, "counted")
     equal(round_trip(g, host, "bob"), "served", "another user")
     equal([round_trip(g, host, "Administr", talks=False) for _ in range(ROUNDS + 2)], ["served"] * (ROUNDS + 2), "a scanner, which is other limits' affair")
+    equal([round_trip(g, host, "carol", lasts=0) for _ in range(ROUNDS + 2)], ["served"] * (ROUNDS + 2), "a host that is done with her in no time")
     equal(g.where("user:alice", "farm")["why"], "bond", "alice's bond")
     until("alice is served again", lambda: round_trip(g, host, "alice") == "served", 20)
     g.stop()
