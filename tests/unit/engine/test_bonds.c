@@ -178,8 +178,8 @@ static void unplaced_keys(void **state)
 static void led_by_the_last(void **state)
 {
 	struct farm *f = farm_new(HF_MODE_TABLE, 10, 0, 100, T0);
-	struct hf_question q = {.key = {.fp = farm_fp(1)}, .place_else = farm_fp(2), .place_last = farm_fp(3), .renews = true};
-	uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, q.key.fp)), b = other(f, owner);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .place_else = farm_fp(2), .place_last = farm_fp(3), .renews = true}, alone = q;
+	uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, q.key.fp)), b = other(f, owner), next;
 	struct hf_answer a = asked(f, &q);
 
 	(void)state;
@@ -196,9 +196,14 @@ static void led_by_the_last(void **state)
 	assert_true(a.server == owner && a.known && !a.led_by);
 	hf_engine_rule(f->e, &(struct hf_rules){.drain_moves = true});
 	hf_engine_mark(f->e, owner, HF_MARK_DRAIN, true, T0);
-	hf_engine_mark(f->e, b, HF_MARK_BUSY, true, T0); /* nobody would place anybody there */
+	alone.place_else = alone.place_last = 0;
+	next = asked(f, &alone).server;
+	for (b = 1; b == owner || b == next;)
+		b++;
+	assert_int_equal(farm_learn(f, q.place_last, 0, HF_LIFE_END, 0, 0, T0), HF_OK);
+	assert_int_equal(farm_learn(f, q.place_last, b, HF_LIFE_START, 60, HF_BOND, T0), HF_OK);
 	a = asked(f, &q);
-	assert_true(a.server && a.server != owner && a.server != b && a.left && !a.led_by);
+	assert_true(next && next != owner && a.server == next && a.left && !a.led_by);
 	farm_check(f);
 	farm_free(f);
 }

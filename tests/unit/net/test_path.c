@@ -343,6 +343,20 @@ static void last_datagram(void **state)
 	close(c);
 }
 
+/* More in a turn than a batch holds. Fails, writing beyond it, without the flush of udp_pass. */
+static void many_at_once(void **state)
+{
+	int c = shown();
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		path_up(path_of(c), HF_LIT("x"));
+	udp_flush(rig.w);
+	for (unsigned i = 0; i < 100; i++)
+		host_hears("x");
+	close(c);
+}
+
 /* Of one flow, of one source, of all. Fails when a bound is not looked at. */
 static void limits(void **state)
 {
@@ -426,7 +440,7 @@ static void off_by_its_agent(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(both_ways), T(unbound), T(unshown), T(times), T(with_its_flow), T(without_a_letter), T(refused), T(ended), T(last_datagram), T(limits), T(listeners), T(off), T(off_by_its_agent)};
+	const struct CMUnitTest tests[] = {T(both_ways), T(unbound), T(unshown), T(times), T(with_its_flow), T(without_a_letter), T(refused), T(ended), T(last_datagram), T(many_at_once), T(limits), T(listeners), T(off), T(off_by_its_agent)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

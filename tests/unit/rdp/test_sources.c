@@ -111,6 +111,17 @@ static void a_session_of_nobody(void **state)
 	forget(k);
 	assert_null(learnt(k, unclaimed));
 
+	ask_for(k, AT ":4", NEG); /* its first host takes no connection: by then its own bond is there */
+	kit_choice(k, H1, HF_WHY_HOME);
+	kit_fail(k);
+	k->chosen.known = true;
+	kit_choice(k, H2, HF_WHY_FAILOVER);
+	k->chosen.known = false;
+	kit_server(k, CONFIRM, false);
+	assert_true(learnt(k, unclaimed) && learnt(k, unclaimed)->learn.server == H2);
+	kit_end(k);
+	forget(k);
+
 	ask_for(k, AT ":3", NEG);
 	kit_choice(k, H1, HF_WHY_HOME);
 	kit_end(k);
