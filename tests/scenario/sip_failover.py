@@ -193,7 +193,7 @@ def refused_connections(s):
     with socket.socket() as gone:
         gone.bind(("127.0.0.1", 0))
         servers, listen = [good, "tcp-gone tcp://127.0.0.1:%d" % gone.getsockname()[1]], "udp://127.0.0.1:0 tcp://127.0.0.1:0"
-        g = s.gateway(ini(s, "tcp", servers, "probe = none\nload-factor = off", wait=10 * SLOW, listen=listen), name="tcp")    # longer than a slow machine needs to say 100
+        g = s.gateway(ini(s, "tcp", servers, "probe = none\nload-factor = off", wait=16, listen=listen), name="tcp")    # the longest: a slow machine needs time to say 100
         phones = s.phones(g, name="tcp-phones")
         got = phones.ask("call 60")
         s.all_home(got, "calls beside a server that takes no connection")
