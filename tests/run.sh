@@ -168,7 +168,7 @@ scenarios() {
 		python3 "$root/tests/scenario/run.py" -j "$lanes" "$@" >"$BUILD/$name.scenarios" 2>&1 &
 	runner=$!
 	trap 'kill $runner 2>/dev/null; exit 130' INT TERM
-	tail -n +1 -f --pid=$runner "$BUILD/$name.scenarios" | sed "s/^/        /"
+	tail -n +1 -f --pid=$runner "$BUILD/$name.scenarios" | sed -u "s/^/        /"
 	wait $runner
 	rc=$?
 	trap - INT TERM
