@@ -66,6 +66,7 @@
 #define HF_FORMER_MAX 8 /* former names that a server is still known by, if all of them have room in HF_NAME_MAX octets */
 #define HF_MEMBER_AT 32 /* octets that say where a server is: the engine keeps and compares them, and knows nothing else of them */
 #define HF_NO_SERVER 0
+#define HF_SOURCES_MAX 4 /* sources of an entry's live flows that are told apart */
 
 enum hf_mode { HF_MODE_AUTO, HF_MODE_TABLE, HF_MODE_HASH, HF_MODE_NONE };
 enum hf_method { HF_METHOD_CARP, HF_METHOD_RING, HF_METHOD_MAGLEV, HF_METHOD_MODULO };
@@ -194,12 +195,15 @@ struct hf_question {
 	uint32_t life_s;
 	unsigned flags;
 	uint64_t spread;           /* fallback = source */
-	uint64_t source;           /* a number of who asks, for source_entries; 0: one that is not to be bounded */
+	uint64_t source;           /* a number of who asks, for source_entries and max_sources; 0: one that is not to be bounded */
 	const uint16_t *avoid;     /* ids that were tried already */
 	unsigned n_avoid;
 	bool move;                 /* an entry at a server of avoid[] is placed anew, why = failover */
 	bool unless_firm;          /* ... but not one that counts and is not tentative */
 	uint32_t max_flows;        /* tables: an entry of the key that has so many live flows does not answer a new one: `crowded`; 0 = no limit */
+	uint32_t max_sources;      /* tables: an entry of the key that has live flows of so many sources (1..HF_SOURCES_MAX) does not answer another one, unless that
+	                            * had some of late: `crowded`; 0 = no limit */
+	uint64_t apart;            /* where this key has an entry, the key's own does not answer: `crowded`; 0 = none */
 	bool server_only;          /* with HF_LIFE_NONE: known, firm, and whether it is an entry or home, are not asked. Where no session of the
 	                            * slot is elsewhere its owner answers, and the table is not read */
 	struct hf_trace *trace;    /* of explain; NULL for who decides */
@@ -210,7 +214,8 @@ struct hf_answer {
 	bool known;                /* key had an entry before */
 	bool firm;                 /* and that counted and was not tentative */
 	unsigned row;              /* tables, OPEN: brief flows of the question's source that went before in a row (hf_lesson) */
-	bool crowded;              /* max_flows: the key's entry has as many as it may. Nobody was chosen, and nothing was made or changed */
+	bool crowded;              /* max_flows, max_sources: the key's entry has as many as it may; or `apart`. Nobody was chosen, and nothing was made or changed */
+	bool news;                 /* max_sources, OPEN: and nobody was told so of this entry before */
 	uint64_t led_by;           /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
 	uint64_t hold_ms;          /* renews: the key is bound to the server; for so long it may not be placed anew, should that not answer */
@@ -229,7 +234,7 @@ struct hf_lesson {
 	unsigned flags;
 	enum hf_why why;
 	bool move;                 /* the entry names this server from now on */
-	uint64_t source;           /* CLOSE: a number of whose flow it was, and, if it was a brief one, for how long it lived; 0: neither is told. Brief flows of one */
+	uint64_t source;           /* OPEN, CLOSE: a number of whose flow it is, and, if it was a brief one, for how long it lived; 0: neither is told. Brief flows of one */
 	uint32_t lasted_ms;        /* ... source, each begun where the one before it ended (at most 3 s later), are a row */
 };
 /* HF_OK; HF_EFULL: no room; HF_ENOENT: there was nothing to change. */
@@ -251,7 +256,8 @@ enum hf_step_kind {
 #define HF_VERDICTS(X) \
 	X(TAKEN, "taken") X(MISSING, "missing") /* no such entry, owner or member */ X(OFF, "off") /* its server serves nobody */ \
 	X(TRIED, "tried") /* it was tried before, and failed */ X(LEAVES, "leaves") /* it is renewed, and better elsewhere */ \
-	X(FLOWS, "max-flows") /* as many live flows as the question allows */ X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(RATE, "max-cps") X(CAP, "cap")
+	X(FLOWS, "max-flows") /* as many live flows as the question allows */ \
+	X(SOURCES, "max-sources") /* ... sources of them, or who asks has an entry apart */ X(STATE, "state") /* it takes no new sessions */ X(BOUND, "max-sessions") X(RATE, "max-cps") X(CAP, "cap")
 enum hf_verdict {
 #define X(e, name) HF_VERDICT_##e,
 	HF_VERDICTS(X)

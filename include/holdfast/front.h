@@ -113,7 +113,7 @@ struct hf_chosen {
 	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds` and a tag: the name that HOLD would give, for one tag
 	                           * and boot the same each time; generation 0: no more can be held */
 	unsigned row;        /* tables, OPEN: brief flows of the same key and source that went before, each begun where the one before it ended */
-	bool crowded;        /* ask.max_flows: the key has as many as it may; server is 0, and nothing is remembered */
+	bool crowded;        /* ask.max_flows, max_sources, apart: the key has as many as it may, or is not for this one; server is 0, and nothing is remembered */
 	uint64_t led_by;     /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
 	uint64_t hold_ms;    /* ask.renews: the key is bound to this server; for so long it is waited for, should it not answer */
@@ -168,6 +168,8 @@ struct hf_ask {
 	struct hf_bytes place_kind, place_octets; /* what that is the fingerprint of, for who explains; may be empty */
 	uint64_t place_else, place_last; /* looked up for a bond, in this order, where `place` has none; 0: none. Without `place` such a bond leads a key that has no entry */
 	uint32_t max_flows;      /* tables: where the key's entry would answer and has so many live flows, `chosen.crowded` instead; 0: no limit */
+	uint32_t max_sources;    /* tables: likewise where its live flows are of so many sources, at most 4, and this one neither has nor had any; 0: no limit */
+	uint64_t apart;          /* likewise where the key of this fingerprint has an entry; 0: none */
 	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
 	bool urgent;             /* an emergency: no limit of servers holds for it, and the service's max-cps counts it apart */
 	bool at_home;            /* placed by its slot, whatever the load factor: a session that it belongs to would be there */

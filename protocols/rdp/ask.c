@@ -33,6 +33,10 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->place_else = k->perhaps;
 	q->place_last = k->by_user ? k->unclaimed.fp : k->users.fp;
 	q->max_flows = k->by_source && f->nth < RDP_BONDS ? (uint32_t)conf->source_limit : 0; /* behind the last bond there is no next */
+	if (conf->user_sources && k->apart) {
+		q->max_sources = (uint32_t)conf->user_sources;
+		q->apart = k->apart;
+	}
 	q->spread = hf_sip13(ctx->site->hash_key, hf_addr_ip(&ev->source));
 	f->phase = ASKED;
 	if (k->by_token && !again) {
@@ -179,7 +183,8 @@ static void settle_claim(struct rdp_flow *f, const struct hf_chosen *c, struct h
 		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_END, f);
 }
 
-/* As many clients without a name are on this bond of the source as may: the next one. */
+/* As many clients without a name are on this bond of the source as may: the next one. Or the user's name is live from as many sources as one person's
+ * may be: what he is told by further is his source. */
 static void ask_next(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	struct rdp_flow *f = ctx->flow;
@@ -187,7 +192,7 @@ static void ask_next(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_ac
 
 	f->nth++;
 	if (f->nth == 1)
-		flow_count(acts, RDP_R_SOURCE_CROWDED);
+		flow_count(acts, f->by_user ? RDP_R_KEY_SHARED : RDP_R_SOURCE_CROWDED);
 	keys_again(ctx, ev, &k);
 	ask(ctx, ev, &k, f->again, acts);
 }

@@ -1,6 +1,6 @@
 /* From the lines of a request to keys; see keys.h. Knows nothing of flows and answers.
  *
- * Kinds: `user` a name; `weak` a name that was cut, a blank, the source address; `short` what may be the whole of it; `source` an address or its
+ * Kinds: `user` a name; `weak` a name that was cut, or is many people's, a blank, the source address; `short` what may be the whole of it; `source` an address or its
  * network, and `#2` and on behind its further bonds; `users-at`, `unclaimed` likewise, without number; `token` a token, a blank, the source address
  * (a token is only worth something where it was issued to); `leg` an address; `correlation` 32 hex digits; `source-port` address and port;
  * `destination` an address of ours. */
@@ -91,6 +91,11 @@ static struct hf_key key_of_id(const struct hf_ctx *ctx, struct hf_bytes id)
 	return id.n ? key_of(ctx, "correlation", hf_writer_view(&w), SIZE_MAX) : (struct hf_key){0};
 }
 
+static struct hf_bytes compared(const struct rdp_conf *conf, struct hf_bytes name)
+{
+	return conf->user_match == RDP_MATCH_NINE ? hf_bytes_sub(name, 0, USER_NINE) : name;
+}
+
 static struct hf_key name_key(const struct hf_ctx *ctx, struct hf_bytes name)
 {
 	const struct rdp_conf *conf = ctx->conf;
@@ -125,15 +130,28 @@ static void of_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct
 	k->perhaps = whole && user_fits_weak(name) ? key_of(ctx, "short", name, SIZE_MAX).fp : k->other.fp;
 }
 
-static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, struct rdp_keys *k)
+/* A name is a person's; or, where it is many people's, one by the source. Nothing leads such a one to where the others are. */
+static void by_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct hf_addr *source, bool shared, struct rdp_keys *k)
+{
+	struct hf_key here = key_with_source(ctx, "weak", compared(ctx->conf, name), source);
+
+	if (shared) {
+		k->main = here;
+		return;
+	}
+	k->main = name_key(ctx, name);
+	k->apart = here.fp;
+	of_name(ctx, name, source, k);
+}
+
+static void by_user(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_addr *source, bool shared, struct rdp_keys *k)
 {
 	const struct rdp_conf *conf = ctx->conf;
 	struct user u;
 
 	user_read(r->cookie, conf->own_domains, &u);
 	if (u.kind == USER_NAME) {
-		k->main = name_key(ctx, u.name);
-		of_name(ctx, u.name, source, k);
+		by_name(ctx, u.name, source, shared, k);
 	} else if (u.kind == USER_WEAK) {
 		k->main = key_with_source(ctx, "weak", u.name, source);
 		of_weak(ctx, u.name, k);
@@ -197,7 +215,7 @@ static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const str
 		break;
 	case RDP_BY_USER: /* a token replaces the cookie: what stands beside one is not believed */
 		if (r->has_cookie && !k->by_token)
-			by_user(ctx, r, &ev->source, k);
+			by_user(ctx, r, &ev->source, nth > 0, k);
 		break;
 	case RDP_BY_CORRELATION:
 		k->by_id = k->correlation.fp != 0;

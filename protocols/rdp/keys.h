@@ -11,6 +11,7 @@
 struct rdp_keys {
 	struct hf_key main;    /* what decides after the token: the user, the source or the like */
 	bool by_user;          /* main is a user */
+	uint64_t apart;        /* the user as one of several of that name, by the source; 0: main is that, or is sure */
 	uint64_t perhaps;      /* of the same person, written otherwise: followed where main has no bond; 0: none */
 	struct hf_key other;   /* how the same person may be written: leads to the same host; fp 0: none */
 	bool by_source;        /* main is a bond of the source: there is no usable name */
@@ -33,7 +34,8 @@ struct rdp_keys {
 struct hf_key rdp_users_key(const struct hf_ctx *ctx, const struct hf_event *ev);
 /* A first leg of this source ended a moment ago. */
 struct hf_key rdp_leg_key(const struct hf_ctx *ctx, const struct hf_event *ev);
-/* nth: of the source's bonds, from 0, where that decides; from RDP_BONDS on each connection is its own. */
+/* nth: how many bonds did not take this client. Of a source: the next one, and from RDP_BONDS on each connection is its own. Of a user: the name is
+ * not only his, and is joined with the source. */
 void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const struct hf_event *ev, unsigned nth, struct rdp_keys *k);
 
 /* hf_front.key_read */

@@ -26,11 +26,12 @@ struct rdp_conf {
 	uint64_t source_linger; /* ms */
 	uint64_t dial_retry, dial_limit; /* ms */
 	uint64_t redirect_rounds; /* 0: any number */
+	uint64_t user_sources; /* from which a name may be live at once and be one person's; 0: any number */
 	uint64_t firm_after; /* octets */
 	uint64_t udp_idle;   /* ms */
 };
 
-#define RDP_OPTIONS 14u
+#define RDP_OPTIONS 15u
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);

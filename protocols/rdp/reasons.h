@@ -29,6 +29,7 @@
 	X(TOKEN_AND_COOKIE, "token-and-cookie", "both lines in one request; the token decided") \
 	X(KEY_CONTROL,      "key-control",      "control octets in a user name; it was no key") \
 	X(KEY_WEAK,         "key-weak",         "a user name cut by its domain or computer name; it was joined with the source address") \
+	X(KEY_SHARED,       "key-shared",       "a user name that was live from as many addresses as user-sources allows; it was joined with the source address") \
 	X(REDIRECT_LOOP,    "redirect-loop",    "the user came back again and again within seconds, and no session lasted: likely the client drops the token of a redirect") \
 	X(SOURCE_CROWDED,   "source-crowded",   "as many clients without a user name as source-limit allows are on one host; another bond of their address was asked for") \
 	X(NEG_FAILURE,      "neg-failure",      "the host refused the security protocols offered") \

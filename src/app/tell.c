@@ -40,6 +40,7 @@ static void say_entry(struct hf_writer *w, const struct hf_step *s, const char *
 		[HF_VERDICT_TAKEN] = "it decides", [HF_VERDICT_OFF] = "that server is off", [HF_VERDICT_TRIED] = "that server was tried, and failed",
 		[HF_VERDICT_LEAVES] = "it gives way, as it is renewed while its server is leaving", [HF_VERDICT_STATE] = "that server is down",
 		[HF_VERDICT_FLOWS] = "as many live connections go by it as may, so that this one is another key's",
+		[HF_VERDICT_SOURCES] = "the name is live from as many sources as may, or was, so that who comes from here has a key of his own",
 		[HF_VERDICT_BOUND] = "", [HF_VERDICT_RATE] = "", [HF_VERDICT_CAP] = ""};
 
 	if (s->verdict == HF_VERDICT_MISSING)

@@ -50,10 +50,27 @@ static unsigned row_of(const struct hf_engine *e, const struct shard *s, const s
 	return r && q->source ? wish_row(r, q->source, now_ms) : 0;
 }
 
-/* The key's entry would answer one flow more than it may; a flow that is counted already asks with START. */
-static bool crowded(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, const struct hf_answer *a)
+/* Nothing else names a server, and it is not of a flow that is counted already: such a one asks with START. */
+static bool may_be_crowded(const struct hf_question *q, const struct hf_answer *a) { return !a->server && life_of(q) != HF_LIFE_START; }
+
+/* The key's entry would answer one flow, or one more source, than it may: which; TAKEN: it would not. */
+static enum hf_verdict crowded(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, const struct hf_answer *a)
 {
-	return q->max_flows && !a->server && life_of(q) != HF_LIFE_START && flows_of(e, s, q->key.fp) >= q->max_flows;
+	const struct record *r = (q->max_flows | q->max_sources) && may_be_crowded(q, a) ? record_of(e, s, q->key.fp) : NULL;
+
+	if (r && q->max_flows && r->flows >= q->max_flows)
+		return HF_VERDICT_FLOWS;
+	return r && q->max_sources && holders_full(&r->holders, q->source, q->max_sources) ? HF_VERDICT_SOURCES : HF_VERDICT_TAKEN;
+}
+
+/* Said to the first of them that would have opened a flow, and to nobody who only looks. */
+static bool is_news(const struct hf_engine *e, const struct shard *s, const struct hf_question *q)
+{
+	struct record *r = record_of(e, s, q->key.fp);
+	bool news = q->life == HF_LIFE_OPEN && !r->told;
+
+	r->told |= news;
+	return news;
 }
 
 static void answer_known(const struct hf_question *q, uint16_t server, struct hf_answer *a)
@@ -69,7 +86,7 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 {
 	struct glimpse g;
 
-	if (q->max_flows || (q->life != HF_LIFE_NONE && (q->life != HF_LIFE_TOUCH || e->conf.mode == HF_MODE_TABLE))) /* a record shows when it was seen */
+	if (q->max_flows || q->max_sources || (q->life != HF_LIFE_NONE && (q->life != HF_LIFE_TOUCH || e->conf.mode == HF_MODE_TABLE))) /* a record shows when it was seen */
 		return false;
 	g = ledger_glance(s, q->key.fp, now_ms);
 	if (g.is == GLANCE_NONE && q->life == HF_LIFE_NONE) {
@@ -93,17 +110,19 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 			 struct hf_answer *a, uint64_t now_ms)
 {
 	uint16_t follow = q->place ? bond : 0; /* of the others it is for a key without an entry */
-	const struct wish w = {.life = q->life, .life_s = q->life_s, .flags = q->flags};
+	const struct wish w = {.life = q->life, .life_s = q->life_s, .flags = q->flags, .source = q->source};
 	bool stays = evidence_stays(e, q, x->server, q->renews && flows_of(e, s, x->fp) != 0, now_ms) == HF_VERDICT_TAKEN ||
 		     (q->unless_firm && is_firm(x->flags));
 	bool rewrites = wish_makes(q->life) || q->life == HF_LIFE_TOUCH;
+	enum hf_verdict full = crowded(e, s, q, a);
 	enum taken taken = TAKEN_NOT;
 
 	a->known = true;
 	a->firm = is_firm(x->flags);
 	a->row = life_of(q) == HF_LIFE_OPEN ? row_of(e, s, q, now_ms) : 0;
-	if (crowded(e, s, q, a)) {
+	if (full != HF_VERDICT_TAKEN) {
 		a->crowded = true;
+		a->news = full == HF_VERDICT_SOURCES && is_news(e, s, q);
 		return;
 	}
 	if (!a->server && stays) {
@@ -134,7 +153,7 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 	if (q->trace)
 		a->full = !ledger_room(e, s, q->key.fp, q->flags, now_ms);
 	else
-		a->full = !wish_make(e, s, place, &(struct hf_lesson){.key = q->key, .server = a->server, .life = q->life, .life_s = q->life_s, .flags = q->flags, .why = a->why}, taken, now_ms);
+		a->full = !wish_make(e, s, place, &(struct hf_lesson){.key = q->key, .server = a->server, .life = q->life, .life_s = q->life_s, .flags = q->flags, .why = a->why, .source = q->source}, taken, now_ms);
 	if (!a->full || !placed)
 		return;
 	if (q->trace)
@@ -151,7 +170,9 @@ static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_
 
 	shard_lock(e, s, q->key.fp);
 	if (ledger_look(e, s, q->key.fp, now_ms, &place, &x)) {
-		v = crowded(e, s, q, a) ? HF_VERDICT_FLOWS : evidence_stays(e, q, x.server, q->renews && flows_of(e, s, x.fp) != 0, now_ms);
+		v = crowded(e, s, q, a);
+		if (v == HF_VERDICT_TAKEN)
+			v = evidence_stays(e, q, x.server, q->renews && flows_of(e, s, x.fp) != 0, now_ms);
 		evidence_trace(e, q, HF_STEP_ENTRY, q->key.fp, &x, v, now_ms);
 		choose_known(e, s, place, &x, q, bond, a, now_ms);
 	} else {
@@ -206,6 +227,10 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 	memset(a, 0, sizeof *a);
 	if (q->hint || q->refs[0] | q->refs[1])
 		evidence_named(e, q, a, now_ms);
+	if (q->apart && may_be_crowded(q, a) && evidence_apart(e, q, now_ms)) {
+		a->crowded = true;
+		return;
+	}
 	if (q->server_only && q->life == HF_LIFE_NONE && !q->renews && !q->trace && at_rest(e, q, a))
 		return;
 	if (!q->key.fp && !q->place && !a->server) {

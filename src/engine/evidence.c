@@ -13,25 +13,45 @@ void evidence_trace(const struct hf_engine *e, const struct hf_question *q, enum
 	step->expires_s = x->server ? tick_left(x->expiry, now_ms) * (TICK_MS / 1000) : 0;
 }
 
-/* The server of another key's entry, 0 without one that serves. */
-static uint16_t entry_server(struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, uint64_t now_ms)
+/* Another key's entry; without one its server is 0. */
+static bool other_entry(struct hf_engine *e, uint64_t fp, struct entry *x, uint64_t now_ms)
 {
 	struct shard *s = shard_of(e, fp);
 	struct glimpse g = ledger_glance(s, fp, now_ms);
-	struct entry x = {fp, g.flags, g.is == GLANCE_NONE ? 0 : g.server, g.expiry};
-	enum hf_verdict v;
 	uint32_t place;
 
+	*x = (struct entry){fp, g.flags, g.is == GLANCE_NONE ? 0 : g.server, g.expiry};
 	if (g.is == GLANCE_BUSY) {
 		spin_lock(&s->lock);
-		if (!ledger_look(e, s, fp, now_ms, &place, &x))
-			x.server = 0;
+		if (!ledger_look(e, s, fp, now_ms, &place, x))
+			x->server = 0;
 		spin_unlock(&s->lock);
 	}
+	return x->server != 0;
+}
+
+/* The server of another key's entry, 0 without one that serves. */
+static uint16_t entry_server(struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, uint64_t now_ms)
+{
+	enum hf_verdict v;
+	struct entry x;
+
+	(void)other_entry(e, fp, &x, now_ms);
 	v = evidence_verdict(e, q, x.server);
 	if (q->trace)
 		evidence_trace(e, q, kind, fp, &x, v, now_ms);
 	return v == HF_VERDICT_TAKEN || v == HF_VERDICT_TRIED ? x.server : 0;
+}
+
+bool evidence_apart(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms)
+{
+	struct entry x;
+
+	if (!other_entry(e, q->apart, &x, now_ms))
+		return false;
+	if (q->trace)
+		evidence_trace(e, q, HF_STEP_ENTRY, q->apart, &x, HF_VERDICT_SOURCES, now_ms);
+	return true;
 }
 
 uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t *by, uint64_t now_ms)

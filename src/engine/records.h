@@ -3,6 +3,7 @@
 #ifndef HF_ENGINE_RECORDS_H
 #define HF_ENGINE_RECORDS_H
 
+#include "holders.h"
 #include "holdfast/engine.h"
 
 #define RECORD_TEXT_MAX HF_TEXT_MAX
@@ -11,9 +12,11 @@ struct record {
 	struct record *next;
 	uint64_t fp, since_ms, seen_ms;
 	uint32_t flows;
+	struct holders holders;    /* whose they are, as far as there is room */
 	uint32_t row_from, row_ms; /* brief flows in a row: whose, folded, and when the last one ended (the clock's low bits) */
 	uint8_t row;               /* so many of them */
 	uint8_t why, text_n;
+	bool told;                 /* that more sources than may wanted it */
 	uint8_t text[]; /* allocated to its length, so that a short key costs little */
 };
 

@@ -13,13 +13,11 @@ static bool has_ended(const struct entry *x, const struct wish *w)
 #define ROW_GAP_MS 3000    /* a program comes back at once; people who try again take longer, most of the time */
 #define ROW_OVERLAP_MS 500 /* ... and may be there before its last connection was seen to end. Flows side by side are no row */
 
-static uint32_t folded(uint64_t source) { return (uint32_t)(source ^ source >> 32); }
-
 unsigned wish_row(const struct record *r, uint64_t source, uint64_t now_ms)
 {
 	int32_t gap = (int32_t)((uint32_t)now_ms - r->row_ms);
 
-	return r->row_from == folded(source) && gap >= -ROW_OVERLAP_MS && gap <= ROW_GAP_MS ? r->row : 0;
+	return r->row_from == source_folded(source) && gap >= -ROW_OVERLAP_MS && gap <= ROW_GAP_MS ? r->row : 0;
 }
 
 /* A brief flow has ended: one more, if it began where the one before it ended, else the first. */
@@ -28,8 +26,25 @@ static void in_a_row(struct record *r, const struct wish *w, uint64_t now_ms)
 	unsigned before = wish_row(r, w->source, now_ms - w->lasted_ms);
 
 	r->row = (uint8_t)(before < UINT8_MAX ? before + 1 : before);
-	r->row_from = folded(w->source);
+	r->row_from = source_folded(w->source);
 	r->row_ms = (uint32_t)now_ms;
+}
+
+/* Whose live flows there are goes with how many, so that neither can be without the other. */
+static void flow_opens(struct record *r, uint64_t source)
+{
+	r->flows++;
+	holders_open(&r->holders, source);
+}
+
+/* True: others are live. */
+static bool flow_closes(struct record *r, uint64_t source)
+{
+	holders_close(&r->holders, source);
+	if (r->flows && --r->flows)
+		return true;
+	holders_rest(&r->holders);
+	return false;
 }
 
 /* x as it is after the wish; false: it ends. */
@@ -40,7 +55,7 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 	switch (w->life) {
 	case HF_LIFE_OPEN:
 		if (r)
-			r->flows++;
+			flow_opens(r, w->source);
 		/* fallthrough */
 	case HF_LIFE_START:
 		if (has_ended(x, w))
@@ -64,7 +79,7 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 	case HF_LIFE_CLOSE:
 		if (r && w->lasted_ms && w->source)
 			in_a_row(r, w, now_ms);
-		if (r && r->flows && --r->flows)
+		if (r && flow_closes(r, w->source))
 			break;
 		x->expiry = expiry;
 		return !(x->flags & w->flags & HF_TENTATIVE);
@@ -96,8 +111,14 @@ bool wish_make(struct hf_engine *e, struct shard *s, uint32_t place, const struc
 	unsigned keep = l->life == HF_LIFE_TOUCH ? HF_COUNTED | HF_BOND : HF_COUNTED | HF_TENTATIVE | HF_BOND;
 	const struct entry x = {l->key.fp, l->flags & keep, l->server, tick_of_life(now_ms, l->life_s)};
 	const struct birth from = {l->key.text, now_ms, l->life == HF_LIFE_OPEN, l->why};
+	struct record *r;
 
-	return ledger_add(e, s, place, &x, taken, &from);
+	if (!ledger_add(e, s, place, &x, taken, &from))
+		return false;
+	r = from.flows ? record_of(e, s, x.fp) : NULL;
+	if (r)
+		holders_open(&r->holders, l->source);
+	return true;
 }
 
 static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)

@@ -8,7 +8,7 @@ struct wish {
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;
-	uint64_t source;    /* CLOSE: as in hf_lesson */
+	uint64_t source;    /* OPEN, CLOSE: as in hf_lesson */
 	uint32_t lasted_ms;
 };
 

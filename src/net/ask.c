@@ -2,6 +2,7 @@
  * learnt, and what it has seen of a server. This is the only place where a parcel and the engine meet. It knows no protocol; deliver.c calls it. */
 #include "flow.h"
 #include "holdfast/hash.h"
+#include "holdfast/log.h"
 #include "anchors.h"
 #include "tale.h"
 
@@ -100,8 +101,8 @@ static bool may_open(const struct parcel *p, const struct hf_ask *a)
 	return !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again;
 }
 
-/* It goes on with a session that there is: its own, or the one that it names. */
-static bool goes_on(const struct hf_answer *a) { return a->known || a->why == HF_WHY_DIALOG; }
+/* It goes on with a session that there is: its own, or the one that it names; or asks by another key, which tells. */
+static bool goes_on(const struct hf_answer *a) { return a->known || a->why == HF_WHY_DIALOG || a->crowded; }
 
 /* The worker is behind, or the service has opened its share of this second, and this is another one: looking is enough, nothing is made of it.
  * Urgent ones have a share of their own, as large, so that no flood of others stops them, nor a flood of them everything.
@@ -143,7 +144,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
 		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
 		.place = a->place, .place_else = a->place_else, .place_last = a->place_last, .unplaced = a->unplaced, .at_home = a->at_home, .urgent = a->urgent,
-		.renews = a->renews, .unless_firm = a->unless_firm, .max_flows = a->max_flows, .server_only = true};
+		.renews = a->renews, .unless_firm = a->unless_firm, .max_flows = a->max_flows, .max_sources = a->max_sources, .apart = a->apart, .server_only = true};
 	struct hf_answer answer = {0};
 	bool opens = may_open(p, a);
 	unsigned none;
@@ -177,6 +178,9 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 	tale_asked(p, a, &answer);
 	if (opens && !goes_on(&answer))
 		(void)hf_rate_take(&p->rt->opened[a->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms); /* the last one may have gone meanwhile: one too many is none too few */
+	if (answer.news)
+		hf_log_limited(HF_LOG_WARN, HF_R_SOURCE_LIMIT, "event=key-shared service=%s key=%s sources=%u note=\"live from so many sources at once, it is no longer taken for one "
+			"person's: who comes from another one is told by the source too\"", p->rt->name, hf_log_text(a->key.text), (unsigned)a->max_sources);
 	if (answer.full)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 	if (answer.over)

@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	client = hf_bytes_sub(all, 0, hf_get16(data + 2));
 	host = hf_bytes_sub(all, client.n, all.n);
 	conf = (struct rdp_conf){.key = chains[data[0] >> 2 & 3], .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab"), .linger = 86400000,
-				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024, .source_limit = 4, .source_linger = 900000, .redirect_rounds = 5,
+				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024, .source_limit = 4, .user_sources = 3, .source_linger = 900000, .redirect_rounds = 5,
 				 .pre_connection = data[1] & 1, .direct_tls = data[1] >> 1 & 1, .require = (data[1] >> 2) % 3};
 	for (unsigned how = 0; how < 3; how++)
 		f[how] = play(data[0], client, host, (enum how)how, data[1]);

@@ -102,7 +102,7 @@ struct kit {
 /* The defaults of the rows that have a reader of their own are read by it, the others stand here. */
 KIT_UNUSED static void kit_conf(struct rdp_conf *c)
 {
-	*c = (struct rdp_conf){.linger = 86400000, .source_limit = 4, .redirect_rounds = 5, .source_linger = 900000, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
+	*c = (struct rdp_conf){.linger = 86400000, .source_limit = 4, .user_sources = 3, .redirect_rounds = 5, .source_linger = 900000, .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024};
 	for (unsigned i = 0; i < RDP_OPTIONS; i++)
 		if (rdp_options[i].type == HF_OPT_CUSTOM) {
 			uint8_t why[128];

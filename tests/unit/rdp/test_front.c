@@ -230,6 +230,51 @@ static void r20_weak_names(void **state)
 	free(k);
 }
 
+/* A name that is live from too many sources is asked for with the source, once and counted, and that is what is remembered; it follows no other. It is the
+ * same key however the name is cut. A weak or signed one, or one with `off`, has no such bound. Fails without by_name, or without `crowded` in ask_choice. */
+static void r20_shared_names(void **state)
+{
+	struct kit *k = kit_new();
+	uint64_t name = fp(k, "user", "reception"), here = fp(k, "weak", "reception 192.0.2.54");
+	const struct hf_ask *q = ask_for(k, "192.0.2.54:1", USER("CONTOSO\\Reception-Desk"));
+
+	(void)state;
+	assert_true(q->key.fp == name && q->max_sources == 3 && q->apart == here && q->max_flows == 0);
+	assert_false(kit_counted(k, RDP_R_KEY_SHARED));
+	kit_crowded(k);
+	q = &kit_act(k, HF_ACT_ASK)->ask;
+	assert_true(kit_counted(k, RDP_R_KEY_SHARED) && !kit_counted(k, RDP_R_SOURCE_CROWDED));
+	assert_octets(q->key.text, "weak:reception 192.0.2.54");
+	assert_true(q->key.fp == here && q->max_sources == 0 && q->apart == 0 && q->place == 0 && q->place_else == 0 && q->life == HF_LIFE_OPEN);
+	assert_true(q->flags == (HF_BOND | HF_COUNTED | HF_TENTATIVE) && q->life_s == 86400);
+	kit_choice(k, H1, HF_WHY_HOME);
+	kit_fail(k); /* the next host is asked for by the same key */
+	assert_true(kit_act(k, HF_ACT_ASK)->ask.key.fp == here && kit_act(k, HF_ACT_ASK)->ask.life == HF_LIFE_START);
+	kit_choice(k, H2, HF_WHY_HOME);
+	kit_server(k, CONFIRM, false);
+	kit_wake(k);
+	assert_true(learnt(k, here)->learn.life == HF_LIFE_TOUCH);
+	kit_end(k);
+	assert_true(learnt(k, here)->learn.life == HF_LIFE_CLOSE && !learnt(k, name));
+	forget(k);
+
+	assert_true(ask_for(k, "192.0.2.54:1", USER("reception"))->apart == here);
+	forget(k);
+	q = ask_for(k, "192.0.2.54:1", USER("CONTOSO\\a"));
+	assert_true(q->max_sources == 0 && q->apart == 0);
+	forget(k);
+	k->conf.user_sources = 0;
+	q = ask_for(k, "192.0.2.54:1", USER("reception"));
+	assert_true(q->max_sources == 0 && q->apart == 0);
+	forget(k);
+	k->conf.user_match = RDP_MATCH_FULL;
+	k->conf.user_sources = 1;
+	q = ask_for(k, "192.0.2.54:1", USER("reception-desk"));
+	assert_true(q->max_sources == 1 && q->apart == fp(k, "weak", "reception-desk 192.0.2.54"));
+	forget(k);
+	free(k);
+}
+
 /* Nine octets may be all of a name: without a bond of its own a weak one is placed by the bond of the name in it, and that name by what a weak one has
  * left. Neither is the other, and too little of a name leads nowhere. Fails without of_weak, of_name or open_other. */
 static void test_short_names(void **state)
@@ -915,7 +960,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(r01_no_cookie), cmocka_unit_test(r13_cut), cmocka_unit_test(r14_surplus),
 		cmocka_unit_test(test_ends_of_openings), cmocka_unit_test(test_end_without_entry), cmocka_unit_test(r17_source_after_user),
-		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(test_short_names), cmocka_unit_test(test_cut_names), cmocka_unit_test(r22_nine_octets),
+		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(r20_shared_names), cmocka_unit_test(test_short_names), cmocka_unit_test(test_cut_names), cmocka_unit_test(r22_nine_octets),
 		cmocka_unit_test(r25_long_names), cmocka_unit_test(test_unusable_names), cmocka_unit_test(test_chain),
 		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),
