@@ -109,10 +109,18 @@ struct hf_conf_listen {
 	unsigned line;
 };
 
+/* A pool that a service may send to, and the front's options as they are with it: the service's lines, and those of that pool. */
+struct hf_conf_choice {
+	const struct hf_conf_pool *pool;
+	void *front_conf;             /* front->conf_size octets, filled and checked */
+};
+
 struct hf_conf_service {
 	char name[64];
 	const struct hf_front *front;
 	const struct hf_conf_pool *pool;
+	const struct hf_conf_choice *choices; /* the first is pool with front_conf; others are named by options of type HF_OPT_POOLS */
+	unsigned n_choices;
 	const struct hf_conf_listen *listens;
 	unsigned n_listens;
 	uint64_t handshake_timeout;   /* ms, from accept to the end of the opening */
@@ -135,6 +143,15 @@ struct hf_conf_service {
 	void *front_conf;             /* front->conf_size octets, filled and checked */
 	unsigned line;
 };
+
+/* May the service send to the pool? */
+static inline bool hf_conf_sends_to(const struct hf_conf_service *v, const struct hf_conf_pool *p)
+{
+	for (unsigned i = 0; i < v->n_choices; i++)
+		if (v->choices[i].pool == p)
+			return true;
+	return false;
+}
 
 struct hf_conf {
 	char *path;

@@ -7,7 +7,7 @@
  *   parcel   one datagram, framed message or opening octets on its way          flow   a client connection and its server side
  *   hold     a parcel that the front asked net to keep, with a deadline, on one worker; it is named like a flow
  *   note     HF_NOTE octets that one step leaves for a hold                     key    what affinity is decided by (affinity.h)
- *   hint     a server named by the message itself                               member a server of the service's pool
+ *   hint     a server named by the message itself                               member a server of the pool
  *   server   is named by its 32-bit hash (hf_server_hash); 0 is none. A hash or address that names no member is never dialled.
  *
  * Threads: step may run on any worker at once; it keeps nothing but what ctx gives it.
@@ -63,7 +63,7 @@ struct hf_seen {
 struct hf_ctx {
 	const struct hf_site *site;
 	const void *conf;    /* the front's options of this service; NULL when the service has been removed (END events only) */
-	struct hf_bytes pool; /* the pool's name */
+	struct hf_bytes pool; /* the name of the pool: the service's own, or that of the flow */
 	const struct hf_listener_info *listeners; /* of this service */
 	unsigned n_listeners;
 	const struct hf_addr *own; /* addresses and ports that are ourselves, wildcards expanded */
@@ -144,6 +144,8 @@ struct hf_event {
 enum hf_act_kind {
 	HF_ACT_MORE,     /* flows: call again when at least `need` octets of that side are there */
 	HF_ACT_TOOK,     /* framed flows: the parcel is the first `need` octets; the step is called again with what is behind them */
+	HF_ACT_POOL,     /* flows, before they ask: from here on this one is in another pool of the service; the step is called again with the same event, by that
+	                  * pool's ctx. Where the front says nothing it is the service's own */
 	HF_ACT_ASK,      /* ask the engine; the last act of a step; CHOICE follows at once */
 	HF_ACT_SEND,
 	HF_ACT_HOLD,     /* keep this parcel (a flow: wait), WAKE in ms; in an event of a hold: its state and deadline from now on */
@@ -225,6 +227,10 @@ struct hf_act {
 	enum hf_act_kind kind;
 	union {
 		size_t need;
+		struct { /* POOL */
+			unsigned at;        /* its number (option.h, hf_pool_words) ... */
+			struct hf_addr has; /* ... or the one with the member at this address, the service's own if none has; family 0: by number */
+		} pool;
 		struct hf_ask ask;
 		struct hf_send send;
 		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. Of this one: shed: its octets are let go; spare: where room is

@@ -116,6 +116,7 @@ struct hf_note {
 };
 struct hf_story {
 	const struct hf_conf_service *service;
+	const struct hf_conf_pool *pool; /* of those that it may send to: whose servers are asked for */
 	const struct hf_listener_info *listener;
 	struct hf_addr from;
 	enum hf_transport transport;
@@ -130,7 +131,8 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 		    struct hf_story *out);
 #define HF_EXPLAIN_ARENA (96u << 10) /* octets that the arena should have: as much as a worker's */
 
-/* A ctx as fronts get it, for key_read and the like: of the first service of the pool (or NULL pool: the first service). False: none. */
+/* A ctx as fronts get it, for key_read and the like: of the first service whose `pool` it is, else of one that may choose it
+ * (or NULL pool: the first service). False: none. */
 bool hf_net_ctx(const struct hf_net *net, const char *pool, struct hf_arena *arena, struct hf_ctx *ctx, const struct hf_conf_service **service);
 
 #endif

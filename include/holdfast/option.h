@@ -14,6 +14,15 @@ enum hf_opt_type {
 	HF_OPT_TEXT,   /* struct hf_bytes owned by the configuration */
 	HF_OPT_CHOICE, /* uint64_t        index into words */
 	HF_OPT_CUSTOM, /* what read() fills */
+	HF_OPT_POOLS,  /* struct hf_pool_words WORD POOL, a line each: pools that the front may choose; in services alone */
+};
+
+/* Pools by what messages say: word is compared without case, may hold blanks; pool is a number of the service's pools, 0 its `pool`. */
+#define HF_POOL_WORDS_MAX 64u
+#define HF_POOLS_MAX (1 + HF_POOL_WORDS_MAX) /* of a service */
+struct hf_pool_words {
+	unsigned n;
+	struct hf_pool_word { struct hf_bytes word, name; unsigned pool; } list[HF_POOL_WORDS_MAX];
 };
 
 enum hf_opt_section { HF_IN_GATEWAY = 1, HF_IN_SERVICE = 2, HF_IN_POOL = 4 };

@@ -60,8 +60,45 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	q->flags = flow_flags(f);
 }
 
+/* ---- the pool ---- */
+
+/* That of the collection that a token names; NULL: there is none. */
+static const struct hf_pool_word *collection_of(const struct rdp_conf *conf, struct hf_bytes token)
+{
+	struct hf_bytes name = token_collection(token);
+
+	for (unsigned i = 0; i < conf->collections.n; i++)
+		if (hf_bytes_ieq(name, conf->collections.list[i].word))
+			return &conf->collections.list[i];
+	return NULL;
+}
+
+/* A collection's token chooses its pool. An address is that of a host which redirected its client, and in whichever pool it is, there is the user's
+ * session. False: it is the service's own. */
+static bool choose_pool(const struct rdp_conf *conf, const struct x224_request *r, struct hf_acts *acts)
+{
+	const struct hf_pool_word *w = NULL;
+	struct hf_addr a = {0};
+	enum token_kind kind;
+	struct hf_act *act;
+
+	if (!conf->collections.n || !r->has_token)
+		return false;
+	kind = token_read(r->token, &a);
+	if (kind == TOKEN_COLLECTION) {
+		w = collection_of(conf, r->token);
+		flow_count(acts, w ? 0 : RDP_R_COLLECTION_UNKNOWN);
+	}
+	if (!w && (kind != TOKEN_ADDRESS || !rdp_chain_has(&conf->key, RDP_BY_TOKEN)))
+		return false;
+	act = hf_act(acts, HF_ACT_POOL);
+	act->pool.at = w ? w->pool : 0;
+	act->pool.has = a;
+	return true;
+}
+
 /* What stands where a broker's line would: users guess at it, and only who explains can tell them. */
-static const char *remark(const struct x224_request *r)
+static const char *remark(const struct rdp_conf *conf, const struct x224_request *r)
 {
 	static const char *const texts[] = {
 		[TOKEN_ADDRESS] = "its token is an address, as a host gives when it redirects", [TOKEN_NUMBER] = "its token is a number, which one host gave for one second leg",
@@ -70,7 +107,12 @@ static const char *remark(const struct x224_request *r)
 		[TOKEN_LINE] = "it has a line that is no token of a kind known here, passed on as it is"};
 	struct hf_addr a;
 
-	return r->has_token ? texts[token_read(r->token, &a)] : "no collection in the request: it has no token";
+	enum token_kind kind = r->has_token ? token_read(r->token, &a) : TOKEN_LINE;
+
+	if (kind == TOKEN_COLLECTION && conf->collections.n)
+		return collection_of(conf, r->token) ? "its token names a collection of this service, which chooses the pool, and is passed on to the host"
+						     : "its token names a collection that this service has no pool for, and is passed on to the host";
+	return r->has_token ? texts[kind] : "no collection in the request: it has no token";
 }
 
 /* Who would not understand the quiet way to say no is closed. */
@@ -112,7 +154,7 @@ static void begin(struct hf_ctx *ctx, const struct hf_event *ev, const struct op
 	f->by_user = k.by_user;
 	f->other_fp = k.other.fp;
 	f->leg = !k.by_token && k.leg.fp;
-	ctx->seen.remark = o->direct ? "it begins with TLS: nothing in it tells of a user" : remark(&o->r);
+	ctx->seen.remark = o->direct ? "it begins with TLS: nothing in it tells of a user" : remark(ctx->conf, &o->r);
 	flow_count(acts, k.facts[0]);
 	flow_count(acts, k.facts[1]);
 	ask(ctx, ev, &k, false, acts);
@@ -121,6 +163,7 @@ static void begin(struct hf_ctx *ctx, const struct hf_event *ev, const struct op
 void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
 	const struct rdp_conf *conf = ctx->conf;
+	struct rdp_flow *f = ctx->flow;
 	struct opening o;
 	size_t need;
 	unsigned bad = opening_read(conf, ev->bytes, &o, &need);
@@ -131,6 +174,8 @@ void ask_opening(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		flow_close(acts, bad == X224_WAIT ? HF_R_CLIENT_CLOSED : bad);
 	else if (opening_too_weak(conf, &o))
 		refuse_weak(conf, &o, acts);
+	else if (!f->placed && choose_pool(conf, &o.r, acts))
+		f->placed = true; /* once more, by what that pool has */
 	else
 		begin(ctx, ev, &o, acts);
 }

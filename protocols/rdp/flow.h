@@ -32,6 +32,7 @@ struct rdp_flow {
 	bool named : 1;     /* a token or a connection's id came before its key: whose entry it is shows in the answer */
 	bool direct : 1;    /* TLS in place of a request */
 	bool leg : 1;       /* a later leg of a redirect may belong where this one was */
+	bool placed : 1;    /* its pool is settled */
 	bool brief : 1;     /* its entry's key is a connection's id, which is of no use once that is over */
 };
 _Static_assert(sizeof(struct rdp_flow) <= HF_FLOW_STATE, "flow state");

@@ -192,7 +192,8 @@ static void by_token(const struct hf_ctx *ctx, const struct x224_request *r, con
 		by_signed(ctx, r, source, k);
 		return;
 	}
-	k->by_token = true;
+	k->by_many = kind == TOKEN_COLLECTION;
+	k->by_token = !k->by_many;
 	if (r->has_cookie)
 		k->facts[0] = RDP_R_TOKEN_AND_COOKIE;
 	if (kind == TOKEN_TEXT)
@@ -214,7 +215,7 @@ static void by_evidence(const struct hf_ctx *ctx, enum rdp_evidence e, const str
 			by_token(ctx, r, &ev->source, k);
 		break;
 	case RDP_BY_USER: /* a token replaces the cookie: what stands beside one is not believed */
-		if (r->has_cookie && !k->by_token)
+		if (r->has_cookie && !k->by_token && !k->by_many)
 			by_user(ctx, r, &ev->source, nth > 0, k);
 		break;
 	case RDP_BY_CORRELATION:

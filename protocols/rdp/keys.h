@@ -20,6 +20,7 @@ struct rdp_keys {
 	struct hf_key correlation; /* the connection's id; as source */
 	bool by_id;            /* the id comes before main: where it is known, it decides */
 	bool by_token;         /* the token comes first */
+	bool by_many;          /* the token is many people's: it has chosen the pool, and says no more */
 	bool is_signed;        /* ... and is ours: whom it names is named for sure */
 	struct hf_addr hint;   /* of an address token */
 	uint32_t hint_server;  /* of a signed one */

@@ -89,6 +89,10 @@ const struct hf_option rdp_options[RDP_OPTIONS] = {
 	{.name = "own-domains", .type = HF_OPT_TEXT, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .max = 1024, .unit = "octets", .dflt = "",
 	 .help = "Domain and computer names of your users: nine characters that begin one of them are no user name.",
 	 .offset = offsetof(struct rdp_conf, own_domains)},
+	{.name = "collection", .type = HF_OPT_POOLS, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .unit = "NAME POOL",
+	 .help = "Connections whose routing token names this collection (tsv://MS Terminal Services Plugin.1.NAME, tsv://VMResource.1.NAME, mth://NAME) go to the servers of "
+		 "POOL; may repeat. In any case, percent signs as they are sent.",
+	 .offset = offsetof(struct rdp_conf, collections)},
 	{.name = "udp-idle", .type = HF_OPT_TIME, .sections = HF_IN_SERVICE, .reload = HF_RELOAD_NEW, .min = 5000, .max = 3600000, .unit = "s", .dflt = "60s",
 	 .help = "A UDP transport of a desktop ends after so long without a datagram; it needs a listener udp:// beside the tcp:// one.",
 	 .offset = offsetof(struct rdp_conf, udp_idle)},

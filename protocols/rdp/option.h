@@ -20,6 +20,7 @@ struct rdp_conf {
 	struct rdp_chain key;
 	uint64_t user_match;
 	struct hf_bytes own_domains;
+	struct hf_pool_words collections;
 	uint64_t pre_connection, direct_tls, require;
 	uint64_t linger;     /* ms */
 	uint64_t source_limit;  /* live connections without a usable name on one bond of their source; 0: no limit */
@@ -31,7 +32,7 @@ struct rdp_conf {
 	uint64_t udp_idle;   /* ms */
 };
 
-#define RDP_OPTIONS 15u
+#define RDP_OPTIONS 16u
 extern const struct hf_option rdp_options[RDP_OPTIONS];
 
 bool rdp_chain_has(const struct rdp_chain *c, enum rdp_evidence e);

@@ -26,6 +26,7 @@
 	X(TOKEN_FORGED,     "token-forged",     "a token says that we signed it, and we did not; it was ignored") \
 	X(TOKEN_EXPIRED,    "token-expired",    "a token that we signed has had its time; it was ignored") \
 	X(TOKEN_SYNTAX,     "token-syntax",     "a msts token is neither an address nor a number; it was taken as opaque") \
+	X(COLLECTION_UNKNOWN, "collection-unknown", "a token names a collection that the service has no pool for; its own pool was asked") \
 	X(TOKEN_AND_COOKIE, "token-and-cookie", "both lines in one request; the token decided") \
 	X(KEY_CONTROL,      "key-control",      "control octets in a user name; it was no key") \
 	X(KEY_WEAK,         "key-weak",         "a user name cut by its domain or computer name; it was joined with the source address") \

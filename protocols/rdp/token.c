@@ -40,6 +40,22 @@ static bool address(struct hf_bytes b, struct hf_addr *addr)
 	return true;
 }
 
+struct hf_bytes token_collection(struct hf_bytes line)
+{
+	static const struct hf_bytes plugins[] = {{(const uint8_t *)"MS Terminal Services Plugin.1.", 30}, {(const uint8_t *)"VMResource.1.", 13}};
+	bool tsv = hf_bytes_istarts(line, HF_LIT("tsv://"));
+	struct hf_bytes name = hf_bytes_sub(line, 6, line.n);
+
+	for (unsigned i = 0; tsv && i < 2; i++)
+		if (hf_bytes_istarts(name, plugins[i])) {
+			name = hf_bytes_sub(name, plugins[i].n, name.n);
+			break;
+		}
+	while (name.n && name.p[name.n - 1] == ' ') /* a client's control pads to an even length */
+		name.n--;
+	return name;
+}
+
 enum token_kind token_read(struct hf_bytes line, struct hf_addr *addr)
 {
 	static const struct hf_bytes msts = {(const uint8_t *)"Cookie: msts=", 13};

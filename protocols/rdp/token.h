@@ -17,4 +17,8 @@ enum token_kind {
 /* `line` is the token without CR LF. *addr is filled for TOKEN_ADDRESS only, else its family is 0. */
 enum token_kind token_read(struct hf_bytes line, struct hf_addr *addr) HF_MUST_USE;
 
+/* What a TOKEN_COLLECTION names: behind `tsv://MS Terminal Services Plugin.1.` or `tsv://VMResource.1.`, else all behind the two slashes; padding blanks are
+ * none of it. A view, as it was written; may be empty. */
+struct hf_bytes token_collection(struct hf_bytes line) HF_MUST_USE;
+
 #endif

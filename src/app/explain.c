@@ -79,9 +79,17 @@ static bool is_taken(const struct hf_story *s)
 	return false;
 }
 
+static bool has_pool(const struct hf_conf_service *s, struct hf_bytes name)
+{
+	for (unsigned i = 0; i < s->n_choices; i++)
+		if (hf_bytes_eq(name, hf_bytes_str(s->choices[i].pool->name)))
+			return true;
+	return false;
+}
+
 static bool is_meant(const struct command *c, const struct hf_conf_service *s)
 {
-	return (!c->service.n || hf_bytes_eq(c->service, hf_bytes_str(s->name))) && (!c->pool.n || hf_bytes_eq(c->pool, hf_bytes_str(s->pool->name)));
+	return (!c->service.n || hf_bytes_eq(c->service, hf_bytes_str(s->name))) && (!c->pool.n || has_pool(s, c->pool));
 }
 
 /* All services that are meant, or only those that would take it, when there are any. Without j they are only counted. */

@@ -202,14 +202,14 @@ static void say_note(struct teller *t, const struct hf_note *n)
 
 void story_tell(struct gateway *g, const struct hf_story *s, struct hf_bytes message, struct json *j)
 {
-	struct teller t = {.j = j, .engine = hf_net_engine(g->net, s->service->pool->name), .service = s->service, .message = message};
+	struct teller t = {.j = j, .engine = hf_net_engine(g->net, s->pool->name), .service = s->service, .message = message};
 	const struct hf_answer *a = NULL;
 	struct hf_writer *w = tell_say(&t);
 
 	json_open(j, JSON_ITEM, '{');
 	json_str(j, HF_F_SERVICE, s->service->name);
 	json_str(j, HF_F_PROTOCOL, s->service->front->name);
-	json_str(j, HF_F_POOL, s->service->pool->name);
+	json_str(j, HF_F_POOL, s->pool->name);
 	hf_w_addr(w, &s->from);
 	json_text(j, HF_F_FROM, hf_writer_view(w));
 	json_str(j, HF_F_TRANSPORT, hf_transport_name(s->transport));

@@ -19,7 +19,8 @@ static bool issues(struct gateway *g, const struct hf_conf_pool *p, struct hf_ar
 {
 	struct issuer i = {.pool = p};
 
-	if (!hf_net_ctx(g->net, p->name, arena, &i.ctx, &i.service) || !i.service->front->token_write)
+	if (!hf_net_ctx(g->net, p->name, arena, &i.ctx, &i.service) || !i.service->front->token_write ||
+		strcmp(i.service->pool->name, p->name) != 0) /* a token is read before another pool is chosen */
 		return false;
 	*out = i;
 	return true;
@@ -42,7 +43,7 @@ static enum hf_err find(struct gateway *g, const struct hf_conf_pool *only, stru
 			hf_w_printf(why, n == 2 ? "several pools have tokens; say --pool with one of: %s, %s" : ", %s%.0s", n == 2 ? out->pool->name : found.pool->name, found.pool->name);
 	}
 	if (n == 0)
-		hf_w_str(why, only ? "the protocol of this pool has no tokens" : "no pool has a protocol with tokens");
+		hf_w_str(why, only ? "no service whose pool it is has a protocol with tokens" : "no pool has a protocol with tokens");
 	return n == 1 ? HF_OK : n ? HF_EEXIST : HF_ENOENT;
 }
 

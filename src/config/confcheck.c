@@ -20,7 +20,7 @@ static unsigned given(const struct load *l, unsigned pool, const char *name)
 static bool is_used(const struct load *l, const struct hf_conf_pool *p)
 {
 	for (unsigned i = 0; i < l->conf.n_services; i++)
-		if (l->services[i].pool == p)
+		if (hf_conf_sends_to(&l->services[i], p))
 			return true;
 	return false;
 }
@@ -98,6 +98,7 @@ void confcheck_pools(struct load *l, struct finding_to *to)
 struct place {
 	struct load *l;
 	unsigned service;
+	const struct hf_conf_pool *pool; /* NULL: it has none */
 	struct finding_to *to;
 };
 
@@ -108,8 +109,8 @@ static void front_says(void *arg, bool error, const char *option, const char *te
 	const struct ini_section *s = at->l->service_parts[at->service].section;
 	const struct ini_entry *e = option ? ini_find(&at->l->doc, s, option) : NULL;
 
-	if (!e && option && v->pool)
-		e = ini_find(&at->l->doc, at->l->pool_parts[v->pool - at->l->pools].section, option);
+	if (!e && option && at->pool)
+		e = ini_find(&at->l->doc, at->l->pool_parts[at->pool - at->l->pools].section, option);
 	if (option && hf_bytes_starts(hf_bytes_str(text), hf_bytes_str(option)))
 		option = NULL; /* the text names it */
 	if (e)
@@ -118,17 +119,22 @@ static void front_says(void *arg, bool error, const char *option, const char *te
 		finding_add(at->to, s->line, error, "[service %s]: %s%s%s", v->name, option ? option : "", option ? ": " : "", text);
 }
 
+static void check_front(struct load *l, unsigned i, const struct hf_conf_choice *c, struct finding_to *to)
+{
+	const struct hf_conf_service *v = &l->services[i];
+	struct place at = {l, i, c->pool, to};
+	struct hf_says says = {front_says, &at};
+	unsigned before = to->errors;
+
+	if (v->front && v->front->check && v->front->check(c->front_conf, &says) != HF_OK && to->errors == before)
+		finding_error(to, v->line, "[service %s]: protocol %s refuses its options", v->name, v->front->name);
+}
+
 void confcheck_fronts(struct load *l, struct finding_to *to)
 {
-	for (unsigned i = 0; i < l->conf.n_services; i++) {
-		struct hf_conf_service *v = &l->services[i];
-		struct place at = {l, i, to};
-		struct hf_says says = {front_says, &at};
-		unsigned before = to->errors;
-
-		if (v->front && v->front->check && v->front->check(v->front_conf, &says) != HF_OK && to->errors == before)
-			finding_error(to, v->line, "[service %s]: protocol %s refuses its options", v->name, v->front->name);
-	}
+	for (unsigned i = 0; i < l->conf.n_services; i++)
+		for (unsigned k = 0; k < l->services[i].n_choices; k++)
+			check_front(l, i, &l->services[i].choices[k], to);
 }
 
 /* Parcels to a server leave by a listener: a datagram through its socket; over a stream it says where answers are taken. */
@@ -143,10 +149,10 @@ static bool has_way(const struct hf_conf_service *v, const struct hf_conf_server
 	return false;
 }
 
-static void check_ways(const struct hf_conf_service *v, struct finding_to *to)
+static void check_ways(const struct hf_conf_service *v, const struct hf_conf_pool *p, struct finding_to *to)
 {
-	for (unsigned i = 0; v->pool && v->n_listens && i < v->pool->n_servers; i++) {
-		const struct hf_conf_server *s = &v->pool->servers[i];
+	for (unsigned i = 0; p && v->n_listens && i < p->n_servers; i++) {
+		const struct hf_conf_server *s = &p->servers[i];
 
 		if (!has_way(v, s))
 			finding_error(to, s->line, "server %s: nothing of [service %s] can send to it: add a listen = %s://...%s", s->name, v->name,
@@ -223,8 +229,8 @@ void confcheck_whole(struct load *l, struct finding_to *to)
 	for (unsigned i = 0; i < l->conf.n_services; i++) {
 		const struct hf_front *front = l->services[i].front;
 
-		if (front && (front->datagrams || front->framed))
-			check_ways(&l->services[i], to);
+		for (unsigned k = 0; front && (front->datagrams || front->framed) && k < l->services[i].n_choices; k++)
+			check_ways(&l->services[i], l->services[i].choices[k].pool, to);
 		if (front && front->datagram_flows)
 			check_beside(&l->services[i], to);
 	}

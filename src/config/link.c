@@ -1,7 +1,9 @@
-/* From sections to lists of pools and services, and who belongs to whom; see load.h. Must not know any option but protocol and pool. */
+/* From sections to lists of pools and services, and who belongs to whom; see load.h. Must not know any option but protocol and pool by
+ * name. */
 #include "holdfast/log.h"
 #include "load.h"
 #include "nearest.h"
+#include "poolopt.h"
 
 static const struct { const char *kind; bool named; } kinds[] = {{"gateway", false}, {"service", true}, {"pool", true}};
 #define KINDS 3
@@ -112,18 +114,61 @@ static const struct hf_front *find_front(const struct ini_entry *e, struct findi
 	return NULL;
 }
 
-static struct hf_conf_pool *find_pool(struct load *l, const struct ini_entry *e, struct finding_to *to)
+static struct hf_conf_pool *find_pool(struct load *l, const struct ini_entry *e, struct hf_bytes name, struct finding_to *to)
 {
-	struct nearest near = nearest_to(e->value);
+	struct nearest near = nearest_to(name);
 
 	for (unsigned i = 0; i < l->conf.n_pools; i++) {
-		if (hf_bytes_eq(e->value, hf_bytes_str(l->pools[i].name)))
+		if (hf_bytes_eq(name, hf_bytes_str(l->pools[i].name)))
 			return &l->pools[i];
 		if (!finding_full(to))
 			nearest_try(&near, l->pools[i].name);
 	}
-	finding_error(to, e->line, "pool = %s: there is no [pool %s]%s", hf_log_text(e->value), hf_log_text(e->value), nearest_text(&near));
+	finding_error(to, e->line, "%s = %s: there is no [pool %s]%s", hf_log_text(e->key), hf_log_text(e->value), hf_log_text(name), nearest_text(&near));
 	return NULL;
+}
+
+/* The pool of a line of the service, which has the service's protocol from here on. */
+static void give_front(const struct hf_conf_service *v, struct hf_conf_pool *p, const struct ini_entry *e, struct finding_to *to)
+{
+	if (p->front && v->front && p->front != v->front)
+		finding_error(to, e->line, "%s = %s: a service above uses it for protocol %s; a pool has one protocol", hf_log_text(e->key), hf_log_text(e->value), p->front->name);
+	else if (v->front)
+		p->front = v->front;
+}
+
+static bool names_pools(const struct hf_front *f, struct hf_bytes key)
+{
+	struct optrows rows = optrows_of(f);
+	const struct hf_option *row = optrows_find(&rows, key);
+
+	return row && row->type == HF_OPT_POOLS && row->sections & HF_IN_SERVICE;
+}
+
+/* The pools that lines of the front's options name, behind the service's own. */
+static void link_choices(struct load *l, unsigned i, struct finding_to *to)
+{
+	struct hf_conf_service *v = &l->services[i];
+	const struct ini_section *s = l->service_parts[i].section;
+	struct hf_conf_choice *list = confmem_alloc(&l->mem, HF_POOLS_MAX * sizeof *list);
+
+	if (!list) {
+		to->no_memory = true;
+		return;
+	}
+	v->choices = l->service_parts[i].choices = list;
+	list[0].pool = v->pool;
+	v->n_choices = 1;
+	for (unsigned k = 0; v->front && k < s->n; k++) {
+		const struct ini_entry *e = &l->doc.entries[s->first + k];
+		struct hf_conf_pool *p = names_pools(v->front, e->key) && poolopt_name(e->value).n ? find_pool(l, e, poolopt_name(e->value), to) : NULL;
+
+		if (!p)
+			continue;
+		give_front(v, p, e, to);
+		if (!hf_conf_sends_to(v, p) && v->n_choices < HF_POOLS_MAX) /* more lines than that are refused where they are read */
+			list[v->n_choices++].pool = p;
+	}
 }
 
 void link_services(struct load *l, struct finding_to *to)
@@ -132,7 +177,7 @@ void link_services(struct load *l, struct finding_to *to)
 		struct hf_conf_service *v = &l->services[i];
 		const struct ini_section *s = l->service_parts[i].section;
 		const struct ini_entry *protocol = ini_find(&l->doc, s, "protocol"), *pool = ini_find(&l->doc, s, "pool");
-		struct hf_conf_pool *p = pool ? find_pool(l, pool, to) : NULL;
+		struct hf_conf_pool *p = pool ? find_pool(l, pool, pool->value, to) : NULL;
 
 		v->pool = p;
 		v->front = protocol ? find_front(protocol, to) : NULL;
@@ -140,9 +185,8 @@ void link_services(struct load *l, struct finding_to *to)
 			finding_error(to, s->line, "[service %s]: has no protocol line", v->name);
 		if (!pool)
 			finding_error(to, s->line, "[service %s]: has no pool line", v->name);
-		if (p && p->front && v->front && p->front != v->front)
-			finding_error(to, pool->line, "pool = %s: a service above uses it for protocol %s; a pool has one protocol", p->name, p->front->name);
-		else if (p && v->front)
-			p->front = v->front;
+		if (p)
+			give_front(v, p, pool, to);
+		link_choices(l, i, to);
 	}
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "endpoint.h"
+#include "optval.h"
+#include "poolopt.h"
 
 #define FRONTS_MAX 8
 
@@ -69,6 +71,32 @@ static void fill_pool(struct load *l, unsigned i, struct finding_to *to)
 	endpoint_servers(&l->doc, part->section, p, &l->mem, to);
 }
 
+/* The front's options with each of the service's pools: what the service does not say is the pool's own. */
+static void fill_choices(struct load *l, unsigned i, struct finding_to *to)
+{
+	struct hf_conf_service *v = &l->services[i];
+	struct hf_conf_choice *c = l->service_parts[i].choices;
+
+	poolopt_settle(v);
+	c[0].front_conf = v->front_conf;
+	for (unsigned k = 1; k < v->n_choices; k++) {
+		const struct load_part *pool = &l->pool_parts[c[k].pool - l->pools];
+
+		c[k].front_conf = confmem_alloc(&l->mem, v->front->conf_size);
+		if (!c[k].front_conf) {
+			to->no_memory = true;
+			return;
+		}
+		memcpy(c[k].front_conf, v->front_conf, v->front->conf_size);
+		for (unsigned r = 0; c[k].pool->front == v->front && r < v->front->n_options; r++) {
+			const struct hf_option *row = &v->front->options[r];
+
+			if (row->sections & HF_IN_POOL && !ini_find(&l->doc, l->service_parts[i].section, row->name))
+				optval_copy(row, pool->blob, c[k].front_conf);
+		}
+	}
+}
+
 static void fill_service(struct load *l, unsigned i, struct finding_to *to)
 {
 	struct hf_conf_service *v = &l->services[i];
@@ -87,6 +115,8 @@ static void fill_service(struct load *l, unsigned i, struct finding_to *to)
 	t[1] = (struct fill_target){.rows = optrows_pool, .section = HF_IN_SERVICE, .base = p, .given = pool ? pool->given : NULL, .size = sizeof *p};
 	fill_section(&l->doc, s, t, 2 + front_targets(l, v->front, HF_IN_SERVICE, v->front_conf, t + 2, to), to);
 	endpoint_listens(&l->doc, s, v, &l->mem, to);
+	if (v->front)
+		fill_choices(l, i, to);
 }
 
 static void fill_pools(struct load *l, struct finding_to *to)

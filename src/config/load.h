@@ -7,6 +7,7 @@
 /* What a pool or service was read from; same index as in the public lists. */
 struct load_part {
 	const struct ini_section *section;
+	struct hf_conf_choice *choices; /* services: theirs, to be filled */
 	void *blob;         /* pools: the front's struct with defaults and the pool's rows, which every service of the pool starts from */
 	unsigned *given;    /* pools: lines of the common rows that were given, in the pool or a service of it */
 };

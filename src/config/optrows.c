@@ -404,7 +404,7 @@ bool optrows_is_special(const struct hf_option *row)
 
 bool optrows_repeats(const struct hf_option *row)
 {
-	return row->read == read_pairs || (optrows_is_special(row) && optval_listed("listen server", hf_bytes_str(row->name)));
+	return row->type == HF_OPT_POOLS || row->read == read_pairs || (optrows_is_special(row) && optval_listed("listen server", hf_bytes_str(row->name)));
 }
 
 bool optrows_takes_probe(const struct hf_option *row)

@@ -4,6 +4,7 @@
 #include "holdfast/config.h"
 #include "holdfast/log.h"
 #include "nearest.h"
+#include "poolopt.h"
 
 struct unit { const char *name; uint64_t factor; };
 /* Longest first in the order of printing; "ms" before "m" and "s" does not matter, units are compared whole. */
@@ -119,6 +120,7 @@ void optval_range(const struct hf_option *row, struct hf_writer *w)
 		hf_w_printf(w, "%llu..%llu octets", (unsigned long long)row->min, (unsigned long long)row->max);
 		break;
 	case HF_OPT_CUSTOM:
+	case HF_OPT_POOLS:
 		break;
 	default:
 		write_number(row, w, row->min);
@@ -231,6 +233,8 @@ enum hf_err optval_read(const struct hf_option *row, struct hf_bytes text, void 
 		return HF_OK;
 	case HF_OPT_CUSTOM:
 		return row->read(text, field, why);
+	case HF_OPT_POOLS:
+		return poolopt_read(text, field, why);
 	default:
 		return read_number(row, text, field, why);
 	}
@@ -246,10 +250,19 @@ bool optval_same(const struct hf_option *row, const void *a, const void *b)
 	case HF_OPT_TEXT:
 		return hf_bytes_eq(*(const struct hf_bytes *)x, *(const struct hf_bytes *)y);
 	case HF_OPT_CUSTOM:
+	case HF_OPT_POOLS:
 		return true;
 	default:
 		return *(const uint64_t *)x == *(const uint64_t *)y;
 	}
+}
+
+void optval_copy(const struct hf_option *row, const void *from, void *to)
+{
+	size_t n = row->type == HF_OPT_BOOL ? sizeof(bool) : row->type == HF_OPT_TEXT ? sizeof(struct hf_bytes) : sizeof(uint64_t);
+
+	HF_BUG_ON(row->type == HF_OPT_CUSTOM || row->type == HF_OPT_POOLS); /* of no size known here: no front has such a row for pools beside one of type POOLS */
+	memcpy((char *)to + row->offset, (const char *)from + row->offset, n);
 }
 
 static enum hf_err add_net(struct hf_bytes word, struct hf_nets *n)

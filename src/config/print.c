@@ -49,7 +49,7 @@ static void write_form(struct hf_writer *w, const struct hf_option *row, const s
 		hf_w_printf(w, "%s, ", row->unit);
 	optval_range(row, w);
 	if (!text && row->unit && *row->unit)
-		hf_w_printf(w, "%s%s", row->type == HF_OPT_CUSTOM || row->type == HF_OPT_TIME ? "" : " ", row->type == HF_OPT_TIME ? "" : row->unit);
+		hf_w_printf(w, "%s%s", row->type == HF_OPT_CUSTOM || row->type == HF_OPT_POOLS || row->type == HF_OPT_TIME ? "" : " ", row->type == HF_OPT_TIME ? "" : row->unit);
 	if (optrows_takes_probe(row) && front && front->probe_name)
 		hf_w_printf(w, " | %s", front->probe_name);
 }

@@ -60,7 +60,7 @@ static void compare_pool(const struct load *now, unsigned i, const struct load *
 	snprintf(where, sizeof where, "[pool %s]", b->name);
 	if (a->front && b->front && a->front != b->front)
 		finding_error(to, b->line, "%s: its protocol changes only with a restart, or under another name", where);
-	else
+	else if (a->front && b->front) /* what no service uses has no protocol's defaults, and is not in force */
 		compare(now, next, &p, to);
 }
 

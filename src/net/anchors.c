@@ -18,6 +18,7 @@ struct anchor {
 	struct hf_flow_name flow;
 	uint64_t workers;      /* that had paths beside it */
 	uint32_t server;
+	struct pool_rt *pool;
 	uint16_t service, paths;
 };
 _Static_assert(NET_WORKERS_MAX <= 64, "a bit a worker");
@@ -71,6 +72,7 @@ void anchors_enter(struct anchors *t, struct flow *f, const uint64_t names[2])
 	f->anchor = a;
 	a->flow = conn_name(f);
 	a->server = f->server_hash;
+	a->pool = f->pool;
 	a->service = f->service;
 	pthread_mutex_lock(&t->lock);
 	for (int i = 0; i < 2; i++) {
@@ -126,7 +128,7 @@ unsigned anchors_find(struct anchors *t, uint16_t service, const uint64_t names[
 	for (unsigned i = 0; n == 0 && i < HF_BESIDE; i++) {
 		n = names[i] ? count(t, service, names[i], &a) : 0;
 		if (n == 1)
-			*out = (struct beside){a->flow, names[i], a->server};
+			*out = (struct beside){a->flow, names[i], a->server, a->pool};
 	}
 	pthread_mutex_unlock(&t->lock);
 	return n == 1 ? HF_R_NONE : n ? HF_R_MANY_SESSIONS : HF_R_NO_SESSION;

@@ -8,7 +8,7 @@
 
 static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 {
-	const struct snap_pool *pool = p->service->pool;
+	const struct snap_pool *pool = p->at;
 	const struct snap_member *m = NULL;
 
 	if (a->hint)
@@ -51,7 +51,7 @@ static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, 
 		c->hold = hold_next(p->w, p->took ? p->took : p->ev.bytes.n, tag);
 	if (!m || !m->addr.family) /* nobody; or a name that was never found */
 		return;
-	c->state = hf_engine_state(p->service->pool->rt->engine, m->id, NULL);
+	c->state = hf_engine_state(p->at->rt->engine, m->id, NULL);
 	ask_reach(p, m);
 }
 
@@ -60,7 +60,7 @@ static unsigned avoided(const struct parcel *p, const struct hf_ask *a, uint16_t
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < a->n_avoid && i < HF_AVOID_MAX; i++) {
-		const struct snap_member *m = worker_by_hash(p->w, p->service->pool, a->avoid[i]);
+		const struct snap_member *m = worker_by_hash(p->w, p->at, a->avoid[i]);
 
 		if (m)
 			id[n++] = m->id;
@@ -117,15 +117,27 @@ static unsigned shed(const struct parcel *p, const struct hf_question *q)
 		return HF_R_NONE;
 	look.life = HF_LIFE_NONE;
 	look.server_only = false;
-	hf_engine_choose(p->service->pool->rt->engine, &look, &a, p->ctx.now_ms);
+	hf_engine_choose(p->at->rt->engine, &look, &a, p->ctx.now_ms);
 	return goes_on(&a) ? HF_R_NONE : behind ? HF_R_OVERLOAD : HF_R_CALL_RATE;
+}
+
+/* It is in the pool of that flow. False: the service does not choose that pool any more. */
+static bool enter_beside(struct parcel *p)
+{
+	for (unsigned i = 0; i < p->service->conf->n_choices; i++)
+		if (p->service->pools[i]->rt == p->beside.pool) {
+			p->at = p->service->pools[i];
+			p->pool = p->at->rt;
+			return true;
+		}
+	return false;
 }
 
 /* Of a datagram that would open a flow: the server of the relayed flow that it belongs to. */
 static void choose_beside(struct parcel *p, const struct hf_act *act)
 {
 	unsigned none = anchors_find(p->anchors, p->rt->id, act->ask.beside, &p->beside);
-	const struct snap_member *m = none ? NULL : worker_by_hash(p->w, p->service->pool, p->beside.server);
+	const struct snap_member *m = none || !enter_beside(p) ? NULL : worker_by_hash(p->w, p->at, p->beside.server);
 	const struct hf_answer answer = {.server = m ? m->id : HF_NO_SERVER, .why = m ? HF_WHY_ENTRY : HF_WHY_NONE, .known = m != NULL};
 
 	p->next = HF_EV_CHOICE;
@@ -174,7 +186,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 	if (p->story)
 		explain_ask(p, act, &q, &answer);
 	else
-		hf_engine_choose(p->service->pool->rt->engine, &q, &answer, p->ctx.now_ms);
+		hf_engine_choose(p->at->rt->engine, &q, &answer, p->ctx.now_ms);
 	tale_asked(p, a, &answer);
 	if (opens && !goes_on(&answer))
 		(void)hf_rate_take(&p->rt->opened[a->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms); /* the last one may have gone meanwhile: one too many is none too few */
@@ -185,12 +197,25 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		parcel_count(p, HF_R_ENTRIES_FULL);
 	if (answer.over)
 		parcel_count(p, HF_R_ENTRY_QUOTA);
-	choose(p, a->tag, worker_by_id(p->w, p->service->pool, answer.server), &answer);
+	choose(p, a->tag, worker_by_id(p->w, p->at, answer.server), &answer);
+}
+
+/* Its pool is nobody's any more. */
+static void choose_none(struct parcel *p)
+{
+	const struct hf_answer nobody = {0};
+
+	p->next = HF_EV_CHOICE;
+	choose(p, 0, NULL, &nobody);
 }
 
 void ask_act(struct parcel *p, const struct hf_act *act)
 {
-	if (hf_ask_is_beside(&act->ask) && !p->flow && p->rt->front->datagram_flows)
+	if (parcel_paired(p))
+		p->flow->placed = true;
+	if (!p->at)
+		choose_none(p);
+	else if (hf_ask_is_beside(&act->ask) && !p->flow && p->rt->front->datagram_flows)
 		choose_beside(p, act);
 	else
 		ask_engine(p, act);
@@ -200,13 +225,13 @@ void ask_act(struct parcel *p, const struct hf_act *act)
 
 void ask_learn(struct parcel *p, const struct hf_act *act)
 {
-	const struct snap_member *m = act->learn.server && p->service ? worker_by_hash(p->w, p->service->pool, act->learn.server) : NULL;
+	const struct snap_member *m = act->learn.server && p->at ? worker_by_hash(p->w, p->at, act->learn.server) : NULL;
 	struct hf_lesson l = {.key = act->learn.key, .server = m ? m->id : HF_NO_SERVER, .life = act->learn.life, .life_s = act->learn.life_s,
 		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move, .source = quota_source(p), .lasted_ms = act->learn.lasted_ms};
 
 	if (act->kind == HF_ACT_END)
 		l.life = HF_LIFE_END;
-	if (act->learn.server && !m && p->service)
+	if (act->learn.server && !m && p->at)
 		return; /* a server that has left the pool: there is nothing to learn of it */
 	tale_learnt(p, act, l.server);
 	if (hf_engine_learn(p->pool->engine, &l, p->w->now_ms) == HF_EFULL)
@@ -215,8 +240,8 @@ void ask_learn(struct parcel *p, const struct hf_act *act)
 
 void ask_evidence(struct parcel *p, const struct hf_act *act)
 {
-	const struct snap_member *m = p->service ? snap_by_hash(p->service->pool, act->evidence.server) : NULL;
-	struct member_rt *rt = m ? &p->service->pool->rt->members[m->id] : NULL;
+	const struct snap_member *m = p->at ? snap_by_hash(p->at, act->evidence.server) : NULL;
+	struct member_rt *rt = m ? &p->at->rt->members[m->id] : NULL;
 
 	if (!m)
 		return;

@@ -72,10 +72,10 @@ static void finish(struct flow *f);
 
 static void run(struct flow *f, struct hf_event *ev)
 {
-	struct parcel p = {.w = f->w, .service = service_of(f), .rt = f->rt, .pool = f->pool, .flow = f};
+	struct parcel p = {.w = f->w, .service = service_of(f), .rt = f->rt, .flow = f};
 
 	hf_arena_reset(&f->w->arena);
-	deliver_ctx(f->w, p.service, &p.ctx);
+	flow_ctx(f, &p);
 	p.ctx.flow = f->state;
 	ev->listener = p.service ? snap_listener(p.service, f->listener, NULL) : NULL;
 	ev->source = f->source;
@@ -129,7 +129,7 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 	bool up = s->to == HF_TO_SERVER;
 	struct hf_bytes base = s->base.p ? s->base : p->ev.bytes;
 	size_t n = udp_compose(w->scratch, LETTER_MAX, base, s->splices, s->n_splices);
-	const struct snap_member *m = up ? worker_by_hash(w, p->service->pool, s->server) : NULL;
+	const struct snap_member *m = up && p->at ? worker_by_hash(w, p->at, s->server) : NULL;
 	struct side *to = &f->side[up ? HF_SERVER : HF_CLIENT];
 	enum hf_err e;
 
@@ -146,7 +146,7 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 		if (!f->failed)
 			notice_placed(p, m);
 		if (!f->failed)
-			dial_start(f, m, p->service->pool->conf->dial_timeout, hf_bytes_of(w->scratch, n));
+			dial_start(f, m, p->at->conf->dial_timeout, hf_bytes_of(w->scratch, n));
 		return;
 	}
 	f->told |= !up;

@@ -8,18 +8,26 @@
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
 
+void net_ctx_pool(const struct snap_service *s, const struct snap_pool *at, struct hf_ctx *ctx)
+{
+	ctx->conf = s->conf->front_conf; /* a flow may be in a pool that the service does not choose any more */
+	for (unsigned i = 1; i < s->conf->n_choices; i++)
+		if (s->pools[i] == at)
+			ctx->conf = s->conf->choices[i].front_conf;
+	ctx->pool = hf_bytes_str(at->rt->name);
+	ctx->hash_mode = at->conf->affinity == HF_MODE_HASH;
+}
+
 void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx)
 {
 	*ctx = (struct hf_ctx){.site = &net->site, .now_ms = now_ms, .unix_ms = now_ms + atomic_load_explicit(&net->unix_less_ms, memory_order_relaxed), .arena = arena};
 	if (!s)
 		return;
-	ctx->conf = s->conf->front_conf;
-	ctx->pool = hf_bytes_str(s->pool->rt->name);
+	net_ctx_pool(s, s->pool, ctx);
 	ctx->listeners = s->infos;
 	ctx->n_listeners = s->n_infos;
 	ctx->own = s->own;
 	ctx->n_own = s->n_own;
-	ctx->hash_mode = s->pool->conf->affinity == HF_MODE_HASH;
 }
 
 /* ---- acts ---- */
@@ -110,8 +118,35 @@ static void relay(struct parcel *p, const struct hf_act *act)
 		parcel_count(p, HF_R_BAD_STEP);
 }
 
+/* The service's pool that is meant; NULL: it has none of that number. An address of no member means none, so that the flow stays. */
+static const struct snap_pool *meant(const struct snap_service *s, const struct hf_act *act)
+{
+	if (!act->pool.has.family)
+		return act->pool.at < s->conf->n_choices ? s->pools[act->pool.at] : NULL;
+	for (unsigned i = 0; i < s->conf->n_choices; i++)
+		if (snap_by_addr(s->pools[i], &act->pool.has))
+			return s->pools[i];
+	return s->pool;
+}
+
+/* From here on the flow is in that pool, whatever becomes of the service's list. */
+static void enter_pool(struct parcel *p, const struct hf_act *act)
+{
+	const struct snap_pool *at = parcel_paired(p) && !p->flow->placed ? meant(p->service, act) : NULL;
+
+	if (!at) {
+		parcel_count(p, HF_R_BAD_STEP);
+		return;
+	}
+	p->at = at;
+	p->pool = p->flow->pool = at->rt;
+	p->flow->placed = true;
+	net_ctx_pool(p->service, at, &p->ctx);
+	p->entered = true;
+}
+
 static void (*const run[])(struct parcel *, const struct hf_act *) = {
-	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_ASK] = ask_act, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = let_go,
+	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_POOL] = enter_pool, [HF_ACT_ASK] = ask_act, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = let_go,
 	[HF_ACT_PASS] = pass, [HF_ACT_NOTE] = told_note, [HF_ACT_LEARN] = ask_learn, [HF_ACT_END] = ask_learn, [HF_ACT_EVIDENCE] = ask_evidence, [HF_ACT_RELAY] = relay,
 	[HF_ACT_DROP] = end, [HF_ACT_CLOSE] = end};
 
@@ -119,7 +154,7 @@ static void nothing(struct parcel *p, const struct hf_act *act) { (void)p, (void
 
 /* Explaining does nothing but ask, and that by the same words. */
 static void (*const looks[])(struct parcel *, const struct hf_act *) = {
-	[HF_ACT_MORE] = explain_act, [HF_ACT_TOOK] = nothing, [HF_ACT_ASK] = ask_act, [HF_ACT_SEND] = explain_act, [HF_ACT_HOLD] = explain_act, [HF_ACT_FREE] = nothing,
+	[HF_ACT_MORE] = explain_act, [HF_ACT_TOOK] = nothing, [HF_ACT_POOL] = enter_pool, [HF_ACT_ASK] = ask_act, [HF_ACT_SEND] = explain_act, [HF_ACT_HOLD] = explain_act, [HF_ACT_FREE] = nothing,
 	[HF_ACT_PASS] = pass, [HF_ACT_NOTE] = nothing, [HF_ACT_LEARN] = explain_act, [HF_ACT_END] = explain_act, [HF_ACT_EVIDENCE] = nothing, [HF_ACT_RELAY] = nothing, [HF_ACT_DROP] = explain_act,
 	[HF_ACT_CLOSE] = explain_act};
 
@@ -141,12 +176,15 @@ static void steps(struct parcel *p)
 		acts.n = 0;
 		p->next = HF_EV_BYTES;
 		p->failed = 0;
+		p->entered = false;
 		p->rt->front->step(&p->ctx, &p->ev, &acts);
 		if (p->ctx.seen.name && p->ev.kind == HF_EV_BYTES && p->w)
 			notice_came(p);
 		for (unsigned i = 0; i < acts.n; i++)
 			if (allowed(p, acts.a[i].kind))
 				(p->story ? looks : run)[acts.a[i].kind](p, &acts.a[i]);
+		if (p->entered)
+			continue;
 		if (p->failed && p->ev.kind == HF_EV_FAIL)
 			parcel_count(p, p->failed); /* not even what the failure asked for could be done */
 		if ((!p->next && (!p->failed || p->ev.kind == HF_EV_FAIL)) || p->closed)
@@ -175,7 +213,7 @@ void deliver_run(struct parcel *p)
 
 size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes)
 {
-	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .chosen = {.server = server}};
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool, .chosen = {.server = server}};
 	const struct snap_member *m = server ? snap_by_hash(s->pool, server) : NULL;
 
 	hf_arena_reset(&w->arena);
@@ -199,7 +237,7 @@ void deliver_speaker(const struct snap_service *s, const struct hf_listener_info
 
 void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned at, struct hf_bytes bytes, const struct hf_addr *source, const struct hf_addr *local)
 {
-	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .anchors = w->net->anchors};
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool, .anchors = w->net->anchors};
 
 	worker_bump(&s->rt->counts[w->index].parcels, 1);
 	hf_arena_reset(&w->arena);

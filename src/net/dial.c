@@ -94,10 +94,8 @@ static bool introduce(struct flow *f, struct hf_bytes *first)
 
 void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
 {
-	const struct snap_service *sv = snap_service(f->w->snap, f->service);
-
-	HF_BUG_ON(!sv || !f->busy);
-	flow_at(f, sv->pool->rt, m);
+	HF_BUG_ON(!f->busy);
+	flow_at(f, f->pool, m);
 	accept_opened(f);
 	note_tried(f, m->id);
 	if (m->send_proxy && !introduce(f, &first)) {
@@ -119,8 +117,8 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 /* False: it waits as before. True: it does no more, and may have ended. */
 static bool turned(struct flow *f)
 {
-	const struct snap_service *sv = snap_service(f->w->snap, f->service);
-	const struct snap_member *m = sv ? worker_by_hash(f->w, sv->pool, f->server_hash) : NULL;
+	const struct snap_pool *pool = snap_service(f->w->snap, f->service) ? flow_pool(f) : NULL;
+	const struct snap_member *m = pool ? worker_by_hash(f->w, pool, f->server_hash) : NULL;
 	unsigned failed;
 
 	if (!m || is_off(f)) {
@@ -129,7 +127,7 @@ static bool turned(struct flow *f)
 	}
 	if (!gate_turn(f))
 		return false;
-	begin(f, m, sv->pool->conf->dial_timeout, HF_NONE);
+	begin(f, m, pool->conf->dial_timeout, HF_NONE);
 	failed = f->failed;
 	f->failed = 0;
 	if (failed)

@@ -16,7 +16,7 @@ static struct hf_note *note(struct parcel *p, const struct hf_act *act)
 
 static uint16_t member_of(const struct parcel *p, uint32_t hash)
 {
-	const struct snap_member *m = hash ? snap_by_hash(p->service->pool, hash) : NULL;
+	const struct snap_member *m = hash ? snap_by_hash(p->at, hash) : NULL;
 
 	return m ? m->id : HF_NO_SERVER;
 }
@@ -43,7 +43,7 @@ void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_que
 	struct hf_note *n = note(p, act);
 
 	n->server = q->hint;
-	hf_engine_explain(p->service->pool->rt->engine, q, &n->answer, &n->trace, p->ctx.now_ms);
+	hf_engine_explain(p->at->rt->engine, q, &n->answer, &n->trace, p->ctx.now_ms);
 	*a = n->answer;
 }
 
@@ -103,7 +103,8 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 	out->transport = transport == HF_TRANSPORTS ? out->listener->transport : transport;
 	if (!from->family)
 		out->from = nobody(out->listener->addr.family);
-	p.pool = s->pool->rt;
+	p.pool = flow.pool = s->pool->rt;
+	p.at = s->pool;
 	net_ctx(net, s, arena, hf_clock_ms(), &p.ctx);
 	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .side = HF_CLIENT, .bytes = message, .listener = out->listener, .source = out->from,
 		.local = local_of(s, out->listener), .transport = out->transport};
@@ -113,6 +114,7 @@ bool hf_net_explain(const struct hf_net *net, unsigned i, struct hf_bytes messag
 		p.ctx.flow = flow.state;
 	}
 	deliver_run(&p);
+	out->pool = p.at->conf;
 	out->remark = p.ctx.seen.remark;
 	return true;
 }

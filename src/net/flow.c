@@ -138,6 +138,19 @@ void flow_free(struct flow *f)
 	free(f);
 }
 
+const struct snap_pool *flow_pool(const struct flow *f) { return f->w->snap ? snap_pool(f->w->snap, f->pool) : NULL; }
+
+void flow_ctx(struct flow *f, struct parcel *p)
+{
+	if (!f->placed && p->service)
+		f->pool = p->service->pool->rt; /* a reload may have given the service another since it was accepted */
+	p->pool = f->pool;
+	p->at = p->service ? flow_pool(f) : NULL;
+	deliver_ctx(f->w, p->service, &p->ctx);
+	if (p->at)
+		net_ctx_pool(p->service, p->at, &p->ctx);
+}
+
 struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation)
 {
 	struct flows *fs = w->flows;

@@ -86,6 +86,7 @@ struct flow {
 	uint8_t transport;     /* enum hf_transport */
 	uint8_t n_tried;       /* 0 in RELAY */
 	uint8_t gate;          /* gate.c: outside, waiting, inside, asleep */
+	bool placed;           /* it has asked, or was given a pool: it stays in that */
 	bool queued_down;      /* QUEUED: its server was not up when it came */
 	bool counted, opened;  /* among its source's; its opening is complete */
 	bool proxied;          /* a PROXY header must come first */
@@ -119,6 +120,10 @@ struct flow *flow_new(struct worker *w, bool framed);
 void flow_free(struct flow *f);
 /* From now on the flow is at this server of the pool (NULL: none), whose id is not given anew meanwhile. */
 void flow_at(struct flow *f, struct pool_rt *pool, const struct snap_member *m);
+/* Where its next step is: pool and ctx. */
+void flow_ctx(struct flow *f, struct parcel *p);
+/* Its pool as it is now. NULL: no service sends there any more. */
+const struct snap_pool *flow_pool(const struct flow *f);
 struct flow *flow_find(struct worker *w, uint32_t slot, uint32_t generation);
 bool buf_add(struct buf *b, const void *p, size_t n, size_t max) HF_MUST_USE;
 bool buf_room(struct buf *b, size_t n, size_t max) HF_MUST_USE;

@@ -11,16 +11,16 @@ static struct gate *gate_of(const struct flow *f) { return &f->pool->members[f->
 
 static unsigned at_once(const struct flow *f)
 {
-	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	const struct snap_pool *p = flow_pool(f);
 
-	return s && s->pool->conf->max_connecting ? (unsigned)s->pool->conf->max_connecting : UINT32_MAX;
+	return p && p->conf->max_connecting ? (unsigned)p->conf->max_connecting : UINT32_MAX;
 }
 
 static size_t bound(const struct flow *f)
 {
-	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	const struct snap_pool *p = flow_pool(f);
 
-	return s ? (size_t)s->pool->conf->connecting_queue : 0;
+	return p ? (size_t)p->conf->connecting_queue : 0;
 }
 
 static bool same(const struct hf_flow_name *a, const struct hf_flow_name *b)

@@ -255,6 +255,7 @@ void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct
 		return;
 	}
 	p.pool = s->pool->rt;
+	p.at = s->pool;
 	deliver_ctx(w, s, &p.ctx);
 	hold_came(x, s, &p.ev);
 	p.ev.kind = kind;

@@ -96,7 +96,7 @@ struct snap_pool {
 struct snap_service {
 	const struct hf_conf_service *conf;
 	struct service_rt *rt;
-	struct snap_pool *pool;
+	struct snap_pool *pool, **pools; /* parallel to conf->choices: pool is the first */
 	struct tls *tls;             /* what clients are shown and asked; NULL: no listener speaks TLS */
 	struct hf_listener_info *infos;
 	struct socks **socks;        /* parallel to infos */
@@ -122,11 +122,10 @@ const struct snap_member *worker_by_hash(const struct worker *w, const struct sn
 const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id);
 /* The member that speaks from this address: by its exact port; from where servers are listed also the only one that lives there. */
 const struct snap_member *snap_speaker(const struct snap_pool *p, const struct hf_addr *a, bool listed);
-/* Any member with this address, whatever the port. */
-/* One of the networks holds it. */
-bool snap_in(const struct hf_nets *n, const struct hf_addr *a);
-bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a);
+bool snap_in(const struct hf_nets *n, const struct hf_addr *a); /* one of the networks holds it */
+bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a); /* any member with this address, whatever the port */
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
+struct snap_pool *snap_pool(const struct hf_snapshot *s, const struct pool_rt *rt); /* NULL: no service of it sends there */
 /* Puts all members into the tables: former names behind the names that are in use. */
 void snap_index(struct snap_pool *p);
 void snapshot_free(struct hf_net *net, struct hf_snapshot *s);
@@ -327,18 +326,20 @@ struct beside { /* a relayed flow that was found by a name (anchors.h) */
 	struct hf_flow_name flow;
 	uint64_t name;
 	uint32_t server;     /* hash */
+	struct pool_rt *pool;
 };
 struct parcel {
 	struct worker *w;
 	const struct snap_service *service; /* NULL: removed */
 	struct service_rt *rt;
-	struct pool_rt *pool;         /* of the service; of a flow whose service is gone: where its server is */
+	struct pool_rt *pool;         /* of the service; of a paired flow: its own */
+	const struct snap_pool *at;   /* ... as it is now. NULL: the service is removed, or no service sends there any more */
 	struct flow *flow;            /* NULL: a datagram */
 	struct hf_ctx ctx;
 	struct hf_event ev;
 	struct hf_chosen chosen;
 	enum hf_event_kind next;      /* what the step's last act calls for; BYTES: nothing */
-	bool holds;                   /* ASK with `holds` */
+	bool holds, entered;          /* ASK with `holds`; POOL, so that the same event comes again */
 	bool frees, sheds, spares;    /* when all steps are done, its hold ends / lets go of its octets / does so where room is short */
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
@@ -380,8 +381,9 @@ void deliver_datagram(struct worker *w, const struct snap_service *s, unsigned a
 void deliver_enter(struct parcel *p, struct hold *x, struct hf_event *came);
 /* What is known of who speaks from an address: fills member and from_servers. */
 void deliver_speaker(const struct snap_service *s, const struct hf_listener_info *l, struct hf_event *ev);
-/* Fills a ctx for a service (NULL: removed). */
+/* Fills a ctx for a service (NULL: removed), in its own pool; _pool: what that has of one of its pools. */
 void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx);
+void net_ctx_pool(const struct snap_service *s, const struct snap_pool *at, struct hf_ctx *ctx);
 static inline void deliver_ctx(struct worker *w, const struct snap_service *s, struct hf_ctx *ctx) { net_ctx(w->net, s, &w->arena, w->now_ms, ctx); }
 
 /* ---- sending (send.c) ---- */

@@ -22,7 +22,7 @@ static bool reaches_so(const struct hf_conf *conf, const struct hf_conf_pool *c)
 		if (hf_transport_is_secure(c->servers[i].transport))
 			return true;
 	for (unsigned i = 0; i < conf->n_services; i++)
-		if (conf->services[i].pool == c && listens_so(&conf->services[i]))
+		if (hf_conf_sends_to(&conf->services[i], c) && listens_so(&conf->services[i]))
 			return true;
 	return false;
 }

@@ -33,15 +33,20 @@ const struct snap_member *snap_by_addr(const struct snap_pool *p, const struct h
 	return NULL;
 }
 
+struct snap_pool *snap_pool(const struct hf_snapshot *s, const struct pool_rt *rt)
+{
+	for (unsigned i = 0; i < s->n_pools; i++)
+		if (s->pools[i].rt == rt)
+			return &s->pools[i];
+	return NULL;
+}
+
 /* The pool as it will be when `next` is taken; NULL: nothing waits. Only this worker takes it, so it stays meanwhile. */
 static const struct snap_pool *waiting(const struct worker *w, const struct snap_pool *p)
 {
 	const struct hf_snapshot *s = w ? atomic_load(&w->next) : NULL; /* the control thread's snapshot is the newest */
 
-	for (unsigned i = 0; s && i < s->n_pools; i++)
-		if (s->pools[i].rt == p->rt)
-			return &s->pools[i];
-	return NULL;
+	return s ? snap_pool(s, p->rt) : NULL;
 }
 
 const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash)

@@ -236,7 +236,7 @@ static unsigned families_of(const struct hf_conf *conf, const struct hf_conf_poo
 	if (hf_transport_is_stream(t))
 		return 1u << 4 | 1u << 6;
 	for (unsigned i = 0; i < conf->n_services; i++)
-		for (unsigned j = 0; conf->services[i].pool == pool && j < conf->services[i].n_listens; j++)
+		for (unsigned j = 0; hf_conf_sends_to(&conf->services[i], pool) && j < conf->services[i].n_listens; j++)
 			bits |= 1u << conf->services[i].listens[j].addr.family;
 	return bits;
 }

@@ -266,16 +266,30 @@ const char *hf_net_service_name(const struct hf_net *net, uint16_t id, const str
 	return net->services[id - 1]->name;
 }
 
+static const struct snap_pool *choice_named(const struct snap_service *s, const char *name)
+{
+	for (unsigned i = 0; i < s->conf->n_choices; i++)
+		if (strcmp(s->pools[i]->rt->name, name) == 0)
+			return s->pools[i];
+	return NULL;
+}
+
 bool hf_net_ctx(const struct hf_net *net, const char *pool, struct hf_arena *arena, struct hf_ctx *ctx, const struct hf_conf_service **service)
 {
+	bool best = false; /* one that sends there by choice */
+
 	for (unsigned i = 0; i < net->snap->n_services; i++) {
 		const struct snap_service *s = &net->snap->services[i];
+		const struct snap_pool *p = pool ? choice_named(s, pool) : s->pool;
 
-		if (pool && strcmp(s->pool->rt->name, pool) != 0)
+		if (!p || (best && p != s->pool))
 			continue;
 		net_ctx(net, s, arena, hf_clock_ms(), ctx);
+		net_ctx_pool(s, p, ctx);
 		*service = s->conf;
-		return true;
+		if (p == s->pool)
+			return true;
+		best = true;
 	}
-	return false;
+	return best;
 }

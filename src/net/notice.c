@@ -42,7 +42,7 @@ static uint64_t session_of(struct parcel *p)
 void notice_came(struct parcel *p)
 {
 	const struct hf_seen *s = &p->ctx.seen;
-	const struct snap_member *m = p->ev.member && p->service ? snap_by_hash(p->service->pool, p->ev.member) : NULL;
+	const struct snap_member *m = p->ev.member && p->at ? snap_by_hash(p->at, p->ev.member) : NULL;
 
 	count(p, s, m);
 	if (p->w->exporting && p->rt->front->capture)
@@ -60,7 +60,7 @@ static enum hf_why why_of(const struct parcel *p, const struct snap_member *m)
 
 void notice_placed(struct parcel *p, const struct snap_member *m)
 {
-	struct tally *t = p->w ? notice_tally(p->w, p->service->pool->rt, m) : NULL;
+	struct tally *t = p->w ? notice_tally(p->w, p->pool, m) : NULL;
 
 	if (t)
 		worker_bump(&t->why[why_of(p, m)], 1);
@@ -69,7 +69,7 @@ void notice_placed(struct parcel *p, const struct snap_member *m)
 void notice_out(struct parcel *p, const struct hf_send *s, enum hf_transport t, const struct hf_addr *from, uint16_t own_port, const struct hf_addr *to)
 {
 	const struct hf_seen *seen = &p->ctx.seen;
-	const struct snap_member *m = s->to == HF_TO_SERVER ? worker_by_hash(p->w, p->service->pool, s->server) : NULL;
+	const struct snap_member *m = s->to == HF_TO_SERVER ? worker_by_hash(p->w, p->at, s->server) : NULL;
 	bool other = s->name | s->code;
 	struct hf_addr own = *from;
 

@@ -267,7 +267,7 @@ static unsigned open_to(struct path *p, const struct snap_service *s, const stru
 
 void path_begin(struct parcel *q, uint32_t idle_ms)
 {
-	const struct snap_member *m = q->beside.name ? worker_by_hash(q->w, q->service->pool, q->beside.server) : NULL;
+	const struct snap_member *m = q->beside.name ? worker_by_hash(q->w, q->at, q->beside.server) : NULL;
 	struct path *p = m ? make(q, m, idle_ms) : NULL;
 	struct counts *c = &q->rt->counts[q->w->index];
 	uint64_t wait = q->service->conf->handshake_timeout;

@@ -134,6 +134,7 @@ static bool send_probe(struct probe *p)
 
 	hf_arena_init(&arena, mem, sizeof mem);
 	net_ctx(p->all->net, p->service, &arena, hf_clock_ms(), &ctx);
+	net_ctx_pool(p->service, p->pool, &ctx);
 	p->what.local = sock_local(p->fd);
 	if (p->m->send_proxy)
 		proxy_write(&w, NULL, NULL);
@@ -190,6 +191,7 @@ static void read_once(struct probe *p)
 	p->n = stream(p) ? p->n + (size_t)n : (size_t)n;
 	hf_arena_init(&arena, mem, sizeof mem);
 	net_ctx(p->all->net, p->service, &arena, hf_clock_ms(), &ctx);
+	net_ctx_pool(p->service, p->pool, &ctx);
 	r = p->service->rt->front->probe_read(&ctx, &p->what, hf_bytes_of(p->got, p->n), &busy_ms);
 	if (!stream(p))
 		p->n = 0;

@@ -142,7 +142,7 @@ static struct probe *make(struct probes *all, struct pool_rt *rt, const struct s
 static const struct snap_service *service_for(const struct hf_snapshot *s, const struct snap_pool *pool)
 {
 	for (unsigned i = 0; i < s->n_services; i++)
-		if (s->services[i].pool == pool)
+		if (hf_conf_sends_to(s->services[i].conf, pool->conf))
 			return &s->services[i];
 	return NULL;
 }

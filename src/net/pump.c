@@ -30,10 +30,10 @@ static void pass_fin(struct flow *f, enum hf_side from)
  * has it of its listener. */
 static void tune(struct flow *f)
 {
-	const struct snap_service *s = f->tuned ? NULL : snap_service(f->w->snap, f->service);
+	const struct snap_pool *p = f->tuned ? NULL : flow_pool(f);
 
-	if (s) /* one whose service has just been removed keeps what the system gives */
-		sock_tune(f->side[HF_SERVER].fd, s->pool->conf->keep_alive);
+	if (p) /* one whose pool has just been removed keeps what the system gives */
+		sock_tune(f->side[HF_SERVER].fd, p->conf->keep_alive);
 	f->tuned = true;
 }
 

@@ -37,7 +37,7 @@ static bool place_read(const uint8_t at[HF_MEMBER_AT], struct hf_addr *a, enum h
 static bool wildcard_of(const struct hf_conf *conf, const struct hf_conf_pool *pool, uint8_t family)
 {
 	for (unsigned i = 0; i < conf->n_services; i++)
-		for (unsigned j = 0; conf->services[i].pool == pool && j < conf->services[i].n_listens; j++)
+		for (unsigned j = 0; hf_conf_sends_to(&conf->services[i], pool) && j < conf->services[i].n_listens; j++)
 			if (conf->services[i].listens[j].addr.family == family && hf_addr_is_any(&conf->services[i].listens[j].addr))
 				return true;
 	return false;

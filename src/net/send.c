@@ -68,7 +68,7 @@ static void send_link(struct parcel *p, const struct hf_listener_info *l, const 
 
 static void send_server(struct parcel *p, const struct hf_send *s)
 {
-	const struct snap_member *m = worker_by_hash(p->w, p->service->pool, s->server);
+	const struct snap_member *m = worker_by_hash(p->w, p->at, s->server);
 	const struct hf_listener_info *l;
 	enum hf_transport t;
 
@@ -79,7 +79,7 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 	t = m->transport == HF_UDP && s->transport == HF_TCP ? HF_TCP : m->transport;
 	l = s->listener ? snap_listener(p->service, s->listener, NULL) : send_out_for(p, &m->addr, t);
 	if (hf_transport_is_stream(t)) {
-		struct link_to to = {m->addr, t, (unsigned)(p->sticky % p->service->pool->conf->connections), m};
+		struct link_to to = {m->addr, t, (unsigned)(p->sticky % p->at->conf->connections), m};
 
 		send_link(p, l, &to, s);
 	} else {
@@ -169,7 +169,7 @@ static void send_next_hop(struct parcel *p, const struct hf_send *s)
 
 	struct link_to to = {.addr = s->addr, .transport = s->transport};
 
-	if (!p->ev.from_servers && !snap_has_ip(p->service->pool, &p->ev.source))
+	if (!p->ev.from_servers && !snap_has_ip(p->at, &p->ev.source))
 		failed(p, HF_R_NOT_A_MEMBER);
 	else if (ourselves(p->service, &s->addr))
 		failed(p, HF_R_LOOP);

@@ -24,6 +24,7 @@ static void free_parts(struct hf_net *net, struct hf_snapshot *s)
 			listeners_release(net, v->socks[j]);
 		}
 		tls_drop(v->tls);
+		free(v->pools);
 		free(v->infos);
 		free(v->socks);
 		free(v->own);
@@ -71,6 +72,14 @@ static enum hf_err build_pools(struct hf_net *net, const struct hf_conf *conf, s
 	return HF_OK;
 }
 
+static struct snap_pool *pool_of(const struct hf_snapshot *s, const struct hf_conf_pool *c)
+{
+	for (unsigned i = 0; i < s->n_pools; i++)
+		if (s->pools[i].conf == c)
+			return &s->pools[i];
+	return NULL;
+}
+
 static enum hf_err build_service(struct hf_net *net, struct hf_snapshot *s, const struct hf_conf_service *c, struct hf_writer *why)
 {
 	struct snap_service *v = &s->services[s->n_services];
@@ -81,10 +90,14 @@ static enum hf_err build_service(struct hf_net *net, struct hf_snapshot *s, cons
 	if (!v->rt)
 		return HF_ENOMEM;
 	s->n_services++;
-	for (unsigned i = 0; i < s->n_pools; i++)
-		if (s->pools[i].conf == c->pool)
-			v->pool = &s->pools[i];
-	HF_BUG_ON(!v->pool);
+	v->pools = calloc(c->n_choices, sizeof(struct snap_pool *));
+	if (!v->pools)
+		return HF_ENOMEM;
+	for (unsigned k = 0; k < c->n_choices; k++) {
+		v->pools[k] = pool_of(s, c->choices[k].pool);
+		HF_BUG_ON(!v->pools[k]);
+	}
+	v->pool = v->pools[0];
 	if (!layers_of_service(net, v, why))
 		return HF_EINVAL;
 	e = listeners_open(net, s, v, why);
@@ -150,13 +163,7 @@ static void enact(struct hf_net *net, struct snap_pool *p)
 	lasting_published(net, p->rt);
 }
 
-static bool has_pool(const struct hf_snapshot *s, const struct pool_rt *rt)
-{
-	for (unsigned i = 0; s && i < s->n_pools; i++)
-		if (s->pools[i].rt == rt)
-			return true;
-	return false;
-}
+static bool has_pool(const struct hf_snapshot *s, const struct pool_rt *rt) { return s && snap_pool(s, rt); }
 
 /* A pool that no service uses any more: its servers take no new sessions, what they hold goes on while flows last. */
 static void retire(struct hf_net *net)

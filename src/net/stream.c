@@ -242,7 +242,7 @@ void stream_forget(struct flow *f)
 static size_t one(struct flow *f, const struct snap_service *s, struct hf_bytes bytes)
 {
 	struct side *c = &f->side[HF_CLIENT];
-	struct parcel p = {.w = f->w, .service = s, .rt = f->rt, .pool = s->pool->rt, .flow = f};
+	struct parcel p = {.w = f->w, .service = s, .rt = f->rt, .pool = s->pool->rt, .at = s->pool, .flow = f};
 	const struct hf_listener_info *l = snap_listener(s, f->listener, NULL);
 
 	hf_arena_reset(&f->w->arena);

@@ -45,7 +45,7 @@ static void passed(struct worker *w, const struct snap_service *s, const struct 
 {
 	struct hold *x = hold_find(w, s->rt, &l->flow);
 	const struct hf_listener_info *info = snap_listener(s, l->listener, NULL);
-	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt};
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool};
 
 	if (!info)
 		info = &s->infos[0];

@@ -18,7 +18,7 @@ static struct snap_service service = {.rt = &rt, .pool = &pool};
 
 static struct parcel parcel(uint16_t code)
 {
-	return (struct parcel){.w = &w, .service = &service, .rt = &rt, .pool = &pool_rt, .ctx.seen = {.octets = HF_LIT("m"), .session = HF_LIT("blast-1234@192.0.2.51"), .name = 1, .code = code},
+	return (struct parcel){.w = &w, .service = &service, .rt = &rt, .pool = &pool_rt, .at = &pool, .ctx.seen = {.octets = HF_LIT("m"), .session = HF_LIT("blast-1234@192.0.2.51"), .name = 1, .code = code},
 		.ev = {.kind = HF_EV_BYTES, .member = code ? member.hash : 0, .source = {.family = 4, .port = 5070}}, .chosen = {.server = 0x1234, .why = HF_WHY_HOME}};
 }
 

@@ -31,6 +31,11 @@ static void token(struct hf_bytes line)
 	MUST((k == TOKEN_ADDRESS) == (a.family == 4) && (k == TOKEN_ADDRESS || a.family == 0));
 	for (size_t i = 4; i < sizeof a.ip; i++)
 		MUST(a.ip[i] == 0);
+	if (k == TOKEN_COLLECTION) {
+		struct hf_bytes name = token_collection(line);
+
+		MUST(name.n + 6 <= line.n && name.p >= line.p + 6 && name.p + name.n <= line.p + line.n && (!name.n || name.p[name.n - 1] != ' '));
+	}
 }
 
 static void user(struct hf_bytes text)

@@ -7,7 +7,7 @@
 #include "holdfast/config.h"
 
 struct tide_conf { uint64_t swell, depth; bool loud; struct hf_bytes label; unsigned moon; };
-struct reef_conf { uint64_t linger; };
+struct reef_conf { uint64_t linger; struct hf_pool_words shores; };
 
 static enum hf_err read_moon(struct hf_bytes text, void *field, struct hf_writer *why)
 {
@@ -48,10 +48,11 @@ static const struct hf_front tide = {
 
 static const struct hf_option reef_options[] = {
 	{"linger", HF_OPT_TIME, HF_IN_POOL, HF_RELOAD_NEW, .min = 1000, .max = 86400000, .dflt = "24h", .offset = offsetof(struct reef_conf, linger), .help = "How long it stays."},
+	{"shore", HF_OPT_POOLS, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "NAME POOL", .offset = offsetof(struct reef_conf, shores), .help = "Whose waves go to that pool."},
 };
 static const struct hf_default reef_defaults[] = {{"affinity", "table"}, {"load-factor", "1.25"}, {"probe", "connect"}};
 static const struct hf_front reef = {
-	.name = "reef", .transports = HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_UDP), .server_transport = HF_TCP, .datagram_flows = true, .port = 8000, .options = reef_options, .n_options = 1,
+	.name = "reef", .transports = HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_UDP), .server_transport = HF_TCP, .datagram_flows = true, .port = 8000, .options = reef_options, .n_options = 2,
 	.conf_size = sizeof(struct reef_conf), .defaults = reef_defaults, .n_defaults = 3,
 };
 

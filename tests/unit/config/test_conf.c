@@ -202,6 +202,38 @@ static void test_pools_and_services(void **state)
 	refuses("[service a]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n[pool p]\nserver = a udp://192.0.2.2\n", 6, "udp:// is no transport of protocol reef: tcp");
 }
 
+#define REEF "[service r]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n"
+#define REEF_POOLS "[pool p]\nserver = a 192.0.2.2\n[pool q]\nserver = a 192.0.2.3\nlinger = 7s\n"
+
+/* Pools by what messages say; each fails without its line in link.c, poolopt.c or load.c (fill_choices). */
+static void test_pool_words(void **state)
+{
+	char many[8192] = REEF;
+	const struct reef_conf *own, *other;
+
+	(void)state;
+	refuses(REEF "shore = North\n" REEF_POOLS, 5, "shore = North: NAME POOL");
+	refuses(REEF "shore =\n" REEF_POOLS, 5, "shore: has no value");
+	refuses(REEF "shore = North qq\n" REEF_POOLS, 5, "shore = North qq: there is no [pool qq]");
+	refuses(REEF "shore = North q\nshore = nORTH p\n" REEF_POOLS, 6, "this name has a pool already: q");
+	refuses(REEF "shore = North pbx\n" REEF_POOLS GOOD_SERVICE GOOD_POOL, 14, "pool = pbx: a service above uses it for protocol reef");
+	refuses(GOOD_SERVICE REEF "shore = North pbx\n" REEF_POOLS GOOD_POOL, 9, "shore = North pbx: a service above uses it for protocol tide");
+	refuses(GOOD_SERVICE "shore = North pbx\n" GOOD_POOL, 5, "shore: no option of this section; it belongs into [service NAME] of protocol reef");
+	for (unsigned i = 0; i <= HF_POOL_WORDS_MAX; i++)
+		snprintf(many + strlen(many), sizeof many - strlen(many), "shore = s%u q\n", i);
+	snprintf(many + strlen(many), sizeof many - strlen(many), "%s", REEF_POOLS);
+	refuses(many, 5 + HF_POOL_WORDS_MAX, "at most 64");
+	accepts("[gateway]\ncluster-secret-file = /x\n" REEF "shore =  Far \tNorth  q\nshore = here p\nshore = south q\n" REEF_POOLS);
+	assert_int_equal(found.n, 0); /* q has a service */
+	assert_true(conf->services[0].n_choices == 2 && conf->services[0].choices[0].pool == &conf->pools[0] && conf->services[0].choices[1].pool == &conf->pools[1]);
+	assert_true(conf->pools[1].front == conf->services[0].front && conf->services[0].choices[0].front_conf == conf->services[0].front_conf);
+	own = conf->services[0].front_conf;
+	other = conf->services[0].choices[1].front_conf;
+	assert_true(own->linger == 86400000 && other->linger == 7000);
+	assert_true(other->shores.n == 3 && hf_bytes_eq(other->shores.list[0].word, HF_LIT("Far \tNorth")));
+	assert_true(other->shores.list[0].pool == 1 && other->shores.list[1].pool == 0 && own->shores.list[2].pool == 1);
+}
+
 /* --check's surprises; each fails without its line in confcheck.c. */
 static void test_warnings(void **state)
 {
@@ -369,7 +401,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_by_name, drop_all), cmocka_unit_test_teardown(test_resolver, drop_all),
 		cmocka_unit_test_teardown(test_owners, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all),
-		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
+		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_pool_words, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
 		cmocka_unit_test_teardown(test_load, drop_all), cmocka_unit_test_teardown(test_starved, drop_all), cmocka_unit_test_teardown(test_cuts, drop_all),
 	};
 

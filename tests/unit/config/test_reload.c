@@ -45,6 +45,8 @@ static void test_may(void **state)
 		GOOD_POOL "server = b 192.0.2.12\nload-factor = 3\nprobe = none\ndepth = 9\n[pool q]\nserver = z 192.0.2.1:2\nslots = 20\n");
 	may(GATEWAY "[service other]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n[pool p]\nserver = a 192.0.2.1\n");
 	may(ALL "slots = 16\naffinity = auto\n");
+	now(ALL "[pool q]\nserver = z 192.0.2.1\n[service r]\nprotocol = reef\nlisten = 192.0.2.2\npool = p\nshore = North q\n[pool p]\nserver = a 192.0.2.1\n");
+	may(ALL "[pool q]\nserver = z 192.0.2.1\n[service r]\nprotocol = reef\nlisten = 192.0.2.2\npool = p\n[pool p]\nserver = a 192.0.2.1\n"); /* q is nobody's */
 }
 
 /* Each fails without its call of compare() or its branch. */

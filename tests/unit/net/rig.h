@@ -33,7 +33,8 @@ struct rig {
 	struct hf_conf_service service_conf;
 	struct hf_conf_listen listen_conf;
 	struct hf_snapshot snap;
-	struct snap_pool pool;
+	struct snap_pool pool, *pools_list[1];
+	struct hf_conf_choice choice;
 	struct snap_service service;
 	struct snap_member member;
 	struct hf_listener_info info;
@@ -84,7 +85,8 @@ static inline void rig_conf(void)
 
 	rig.conf.gateway = (struct hf_conf_gateway){.max_flows = 100, .max_holds = 100};
 	rig.pool_conf = (struct hf_conf_pool){.name = "farm", .front = &rig_front, .dial_timeout = 5000, .connections = 1, .keep_alive = 60000};
-	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .listens = &rig.listen_conf, .n_listens = 1, .handshake_timeout = 5000, .idle_timeout = 5000};
+	rig.choice.pool = &rig.pool_conf;
+	rig.service_conf = (struct hf_conf_service){.name = "s", .front = &rig_front, .pool = &rig.pool_conf, .choices = &rig.choice, .n_choices = 1, .listens = &rig.listen_conf, .n_listens = 1, .handshake_timeout = 5000, .idle_timeout = 5000};
 	rig.pool_rt.members = calloc(HF_SERVERS_MAX + 1, sizeof *rig.pool_rt.members);
 	rig.tables = calloc(1, hf_engine_need(&tables));
 	rig.pool_rt.engine = hf_engine_new(&tables, rig.tables, 0);
@@ -111,7 +113,8 @@ static inline void rig_snapshot(void)
 	rig.pool = (struct snap_pool){.conf = &rig.pool_conf, .rt = &rig.pool_rt, .members = &rig.member, .n_members = 1,
 		.by_id = rig.by_id, .by_hash = rig.by_hash, .by_addr = rig.by_addr, .mask = 15};
 	snap_index(&rig.pool);
-	rig.service = (struct snap_service){.conf = &rig.service_conf, .rt = &rig.rt, .pool = &rig.pool, .infos = &rig.info, .socks = rig.socks_list, .n_infos = 1};
+	rig.pools_list[0] = &rig.pool;
+	rig.service = (struct snap_service){.conf = &rig.service_conf, .rt = &rig.rt, .pool = &rig.pool, .pools = rig.pools_list, .infos = &rig.info, .socks = rig.socks_list, .n_infos = 1};
 	rig.snap = (struct hf_snapshot){.generation = 1, .conf = &rig.conf, .pools = &rig.pool, .services = &rig.service, .n_pools = 1, .n_services = 1};
 }
 

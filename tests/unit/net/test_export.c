@@ -127,7 +127,7 @@ static int down(void **state)
 
 static struct parcel parcel(void)
 {
-	return (struct parcel){.w = rig.w, .service = &rig.service, .rt = &rig.rt, .pool = &rig.pool_rt, .ctx.seen = {.octets = HF_LIT("came"), .session = HF_LIT("call"), .name = 1},
+	return (struct parcel){.w = rig.w, .service = &rig.service, .rt = &rig.rt, .pool = &rig.pool_rt, .at = &rig.pool, .ctx.seen = {.octets = HF_LIT("came"), .session = HF_LIT("call"), .name = 1},
 		.ev = {.kind = HF_EV_BYTES, .bytes = HF_LIT("came and more"), .transport = HF_UDP, .source = {.family = 4, .ip = {192, 0, 2, 51}, .port = 5071},
 		.local = {.family = 4, .ip = {192, 0, 2, 1}, .port = 5060}}};
 }

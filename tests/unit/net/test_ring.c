@@ -118,7 +118,7 @@ static void beside_its_writer(void **state)
 
 static struct parcel parcel(uint16_t name, uint16_t code, uint32_t member)
 {
-	return (struct parcel){.w = rig.w, .service = &rig.service, .rt = &rig.rt, .pool = &rig.pool_rt,
+	return (struct parcel){.w = rig.w, .service = &rig.service, .rt = &rig.rt, .pool = &rig.pool_rt, .at = &rig.pool,
 		.ctx.seen = {.octets = HF_LIT("m"), .session = HF_LIT("x"), .name = name, .code = code}, .ev = {.kind = HF_EV_BYTES, .member = member}};
 }
 

@@ -155,6 +155,34 @@ static void test_tokens(void **state)
 	}
 }
 
+static struct hf_bytes exact(const char *text) /* a sanitizer sees a read past its end */
+{
+	uint8_t *p = malloc(strlen(text));
+
+	memcpy(p, text, strlen(text));
+	return hf_bytes_of(p, strlen(text));
+}
+
+/* What a collection's token names; each row fails without its line of token_collection. */
+static void test_collections(void **state)
+{
+	static const struct { const char *line, *name; } rows[] = {
+		{"tsv://MS Terminal Services Plugin.1.Sales", "Sales"}, {"TSV://ms terminal services plugin.1.Sales", "Sales"}, {"tsv://VMResource.1.Big Apps", "Big Apps"},
+		{"tsv://VMResource.1.Sales  ", "Sales"}, {"tsv://VMResource.1.a.1.b", "a.1.b"}, {"tsv://VMResource.1.", ""}, {"tsv://VMResource.1", "VMResource.1"},
+		{"tsv://VMResource.2.x", "VMResource.2.x"}, {"tsv://", ""}, {"tsv://  ", ""}, {"tsv://VMResource.1.VMResource.1.x", "VMResource.1.x"}, {"tsv://VMResource.1.a%20b", "a%20b"},
+		{"mth://Sales", "Sales"}, {"mth://VMResource.1.Sales", "VMResource.1.Sales"}, {"MTH://x/y", "x/y"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct hf_bytes b = exact(rows[i].line), name = token_collection(b);
+
+		if (!hf_bytes_eq(name, hf_bytes_str(rows[i].name)) || (name.n && (name.p < b.p || name.p + name.n > b.p + b.n)))
+			fail_msg("%s: %.*s", rows[i].line, (int)name.n, (const char *)name.p);
+		done(b);
+	}
+}
+
 static enum hf_err read_row(const char *name, const char *text, void *field)
 {
 	uint8_t why[256];
@@ -190,7 +218,7 @@ static void test_rows(void **state)
 	for (unsigned i = 0; i < RDP_OPTIONS; i++) {
 		const struct hf_option *o = &rdp_options[i];
 
-		assert_true(o->name && o->help && o->dflt && o->unit && o->offset < sizeof(struct rdp_conf));
+		assert_true(o->name && o->help && (o->dflt || o->type == HF_OPT_POOLS) && o->unit && o->offset < sizeof(struct rdp_conf));
 		assert_true((o->type == HF_OPT_CUSTOM) == (o->read != NULL));
 	}
 }
@@ -198,7 +226,7 @@ static void test_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(r21_spellings), cmocka_unit_test(test_two_marks), cmocka_unit_test(test_unusable), cmocka_unit_test(r20_weak), cmocka_unit_test(test_short_names), cmocka_unit_test(test_tokens),
+		cmocka_unit_test(r21_spellings), cmocka_unit_test(test_two_marks), cmocka_unit_test(test_unusable), cmocka_unit_test(r20_weak), cmocka_unit_test(test_short_names), cmocka_unit_test(test_tokens), cmocka_unit_test(test_collections),
 		cmocka_unit_test(test_options), cmocka_unit_test(test_rows),
 	};
 
