@@ -1,18 +1,43 @@
 """A collection's token chooses the pool: its clients go to that pool's hosts and come back to the one that they had, by their source, through a reload, a
 restart and a redirect; others stay in the service's own pool. Without the choice all would be there; were the flow's pool asked of the service once more
-(the dial, the entry), a host of the wrong pool or none would be found."""
+(the dial, the entry, the datagrams beside it), a host of the wrong pool or none would be found."""
 import json, signal, socket, subprocess, sys
 
+from _desk import WAIT, confirmed
 from scenario import PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
 import rdp_text
+from rdp_udp import Both, syn
 
 TIMEOUT = 60
 TSV = b"tsv://MS Terminal Services Plugin.1."
 
 
+def datagrams(s):
+    """A desktop's datagrams go to its host, which no other pool has."""
+    ours, theirs = Both("ts1"), Both("sales1")
+    g = s.gateway(s.ini_gateway("udp") + s.ini_rdp([ours], "probe = none", "collection = Sales sales", listen="tcp://127.0.0.1:0 udp://127.0.0.1:0") +
+                  f"[pool sales]\nprobe = none\nserver = {theirs.label} {theirs.at}\n", name="udp")
+    tcp, udp = (g.at("desktops", t).rsplit(":", 1) for t in ("tcp", "udp"))
+    with socket.create_connection((tcp[0], int(tcp[1])), WAIT, ("127.0.4.1", 0)) as c, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
+        c.sendall(rdp_text.request(TSV + b"Sales"))
+        h = theirs.accept()
+        confirmed(c)
+        u.bind(("127.0.4.1", 0))
+        u.settimeout(WAIT)
+        u.sendto(syn(), (udp[0], int(udp[1])))
+        got, back = theirs.datagram()
+        equal(got, syn(), "the SYN at the host")
+        theirs.u.sendto(b"answer", back)
+        equal(u.recv(2048), b"answer", "what the host says")
+        ours.silent()
+        h.close()
+    g.stop()
+
+
 def run(s):
+    datagrams(s)
     farm, sales = [s.rdp_host(f"ts{i}") for i in (1, 2)], [s.rdp_host(f"sales{i}") for i in (1, 2, 3)]
     ours, theirs = {h.label for h in farm}, {h.label for h in sales}
     pools = s.ini_servers(sales)

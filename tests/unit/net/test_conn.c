@@ -9,7 +9,7 @@
 
 /* ---- a protocol of one letter: the client's first octet says what is to happen ---- */
 
-static unsigned eofs_told, ends, fails, wakes;
+static unsigned eofs_told, ends, fails, wakes, asked_pool, in_pool;
 static unsigned last_end;
 
 static void send_to(struct hf_acts *acts, enum hf_to to, struct hf_bytes base)
@@ -33,6 +33,14 @@ static void of_client(const struct hf_event *ev, struct hf_acts *acts)
 		return;
 	case 'z': /* dial, and say nothing */
 		send_to(acts, HF_TO_SERVER, HF_LIT(""));
+		return;
+	case 'p': /* a pool, each time that it is asked */
+		if (ev->eof) {
+			close_with(acts, HF_R_CLIENT_CLOSED);
+		} else {
+			in_pool++;
+			hf_act(acts, HF_ACT_POOL)->pool.at = asked_pool;
+		}
 		return;
 	case 'h': /* hold */
 		if (ev->eof) {
@@ -72,7 +80,7 @@ static void plain(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts 
 
 static int up(void **state)
 {
-	eofs_told = ends = fails = wakes = last_end = 0;
+	eofs_told = ends = fails = wakes = asked_pool = in_pool = last_end = 0;
 	rig_step = plain;
 	return rig_up(state);
 }
@@ -245,6 +253,26 @@ static void nothing_to_send(void **state)
 	rig_say(c, "z");
 	RIG_UNTIL(fails == 1);
 	close(c);
+}
+
+/* A pool is entered once, and one that the service has not is not. Fails without `placed` in enter_pool, and without its bound. */
+static void pools_of_the_service(void **state)
+{
+	int c = rig_client();
+
+	(void)state;
+	rig_say(c, "p");
+	RIG_UNTIL(rig_count(HF_R_BAD_STEP) == 1);
+	assert_int_equal(in_pool, 2); /* the same event again, in that pool */
+	close(c);
+	RIG_UNTIL(rig_open() == 0);
+	asked_pool = 1;
+	c = rig_client();
+	rig_say(c, "p");
+	RIG_UNTIL(rig_count(HF_R_BAD_STEP) == 2);
+	assert_int_equal(in_pool, 3);
+	close(c);
+	RIG_UNTIL(rig_open() == 0);
 }
 
 static uint64_t cpu_ms(void)
@@ -616,7 +644,7 @@ static void stopped_with_a_client_at_the_door(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(dials_in_the_same_turn), T(both_closed_before_the_relay), T(kept_alive), T(server_off), T(eof_while_held), T(nothing_to_send), T(talks_on_while_it_is_refused),
+	const struct CMUnitTest tests[] = {T(early_octets_and_fin), T(dials_in_the_same_turn), T(both_closed_before_the_relay), T(kept_alive), T(server_off), T(eof_while_held), T(nothing_to_send), T(pools_of_the_service), T(talks_on_while_it_is_refused),
 		T(no_descriptors_of_our_own), T(refused), T(resets), T(the_other_flow_ends_later), T(slow_client), T(octets_and_fin_at_once),
 		T(more_than_an_opening_holds), T(cannot_be_watched), T(relay_cannot_be_watched), T(listener_cannot_be_watched), T(as_many_as_come), T(stopped_with_a_client_at_the_door)};
 
