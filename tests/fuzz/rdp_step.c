@@ -29,7 +29,7 @@ struct flow {
 	uint64_t sum;
 	struct hf_bytes client; /* what it has sent so far */
 	size_t sent, need;
-	bool failed, holds, asked, relayed, closed;
+	bool failed, holds, asked, pooled, enters, relayed, closed;
 };
 
 static void note(struct flow *f, const void *p, size_t n)
@@ -79,6 +79,10 @@ static void take(struct flow *f, const struct hf_event *ev, const struct hf_act 
 	}
 	note_act(f, a);
 	switch (a->kind) {
+	case HF_ACT_POOL: /* once, before all else that it does; the step is called again */
+		MUST(ev->kind == HF_EV_BYTES && ev->side == HF_CLIENT && !f->pooled && !f->asked && !f->sent && (a->pool.has.family ? !a->pool.at : a->pool.at == 1));
+		f->pooled = f->enters = true;
+		break;
 	case HF_ACT_ASK:
 		MUST(!f->sent && ev->kind != HF_EV_CHOICE && ev->kind != HF_EV_END);
 		f->asked = true;
@@ -130,11 +134,15 @@ static void step(struct flow *f, struct hf_event ev)
 	ev.listener = &listener;
 	hf_arena_init(&arena, memory, f->options & 8 ? 64 : sizeof memory);
 	f->need = 0;
-	f->asked = f->holds = false;
+	f->asked = f->holds = f->enters = false;
 	hf_rdp_front.step(&ctx, &ev, &acts);
 	for (unsigned i = 0; i < acts.n; i++) {
 		MUST(i + 1 == acts.n || (acts.a[i].kind != HF_ACT_ASK && acts.a[i].kind != HF_ACT_CLOSE && acts.a[i].kind != HF_ACT_MORE));
 		take(f, &ev, &acts.a[i]);
+	}
+	if (f->enters) {
+		MUST(acts.n == 1);
+		step(f, ev);
 	}
 	free(p);
 }
@@ -220,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	client = hf_bytes_sub(all, 0, hf_get16(data + 2));
 	host = hf_bytes_sub(all, client.n, all.n);
 	conf = (struct rdp_conf){.key = chains[data[0] >> 2 & 3], .user_match = data[0] & 1, .own_domains = HF_LIT("contoso, lab"), .linger = 86400000,
-				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024, .source_limit = 4, .user_sources = 3, .source_linger = 900000, .redirect_rounds = 5,
+				 .dial_retry = 1000, .dial_limit = 10000, .firm_after = 1024, .source_limit = 4, .user_sources = 3, .source_linger = 900000, .redirect_rounds = 5, .collections = {1, {{HF_LIT("Sales"), HF_LIT("sales"), 1}}},
 				 .pre_connection = data[1] & 1, .direct_tls = data[1] >> 1 & 1, .require = (data[1] >> 2) % 3};
 	for (unsigned how = 0; how < 3; how++)
 		f[how] = play(data[0], client, host, (enum how)how, data[1]);
