@@ -261,8 +261,12 @@ struct hf_addr names_find(const struct names *n, const struct hf_conf *conf, con
 void names_why(const struct names *n, struct hf_bytes host, char *text, size_t size)
 {
 	const struct name *x = find(n, host, 0);
+	struct hf_writer w = hf_writer_on(text, size - 1);
 
-	snprintf(text, size, "%s: %.*s", x && x->why[0] ? x->why : "not looked up yet", (int)(host.n < size ? host.n : size), (const char *)host.p);
+	hf_w_str(&w, x && x->why[0] ? x->why : "not looked up yet");
+	hf_w_str(&w, ": ");
+	hf_w_bytes(&w, hf_bytes_sub(host, 0, size - 1 - w.n));
+	text[w.n] = 0;
 }
 
 /* at: where the snapshot has it, which for a new name is where its server was last. */
