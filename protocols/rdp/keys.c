@@ -130,7 +130,8 @@ static void of_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct
 	k->perhaps = whole && user_fits_weak(name) ? key_of(ctx, "short", name, SIZE_MAX).fp : k->other.fp;
 }
 
-/* A name is a person's; or, where it is many people's, one by the source. Nothing leads such a one to where the others are. */
+/* A name is a person's. One of nine octets may be what clients that cut have left of several people's: then it is one by the source, and nothing
+ * leads such a one to where the others are. */
 static void by_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct hf_addr *source, bool shared, struct rdp_keys *k)
 {
 	struct hf_key here = key_with_source(ctx, "weak", compared(ctx->conf, name), source);
@@ -140,7 +141,7 @@ static void by_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct
 		return;
 	}
 	k->main = name_key(ctx, name);
-	k->apart = here.fp;
+	k->apart = name.n == USER_NINE ? here.fp : 0;
 	of_name(ctx, name, source, k);
 }
 

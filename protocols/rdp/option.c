@@ -111,7 +111,7 @@ const struct hf_option rdp_options[RDP_OPTIONS] = {
 	 .help = "So many clients without a usable user name are taken to one host because they share their address; further ones are placed as new.",
 	 .offset = offsetof(struct rdp_conf, source_limit)},
 	{.name = "user-sources", .type = HF_OPT_UINT, .sections = HF_IN_POOL, .reload = HF_RELOAD_NEW, .min = 1, .max = 4, .unit = "addresses", .dflt = "3", .off_ok = true,
-	 .help = "A user name that is live from so many addresses at once is more than one person's: from a further address it is told by that too.",
+	 .help = "A name of nine octets, to which clients cut longer ones, that is live from so many addresses at once is more than one person's: from a further address it is told by that too.",
 	 .offset = offsetof(struct rdp_conf, user_sources)},
 	{.name = "source-linger", .type = HF_OPT_TIME, .sections = HF_IN_POOL, .reload = HF_RELOAD_LIVE, .min = 1000, .max = 1036800000, .unit = "s", .dflt = "15m",
 	 .help = "In place of linger for clients without a usable user name: for so long their address leads to their host.",

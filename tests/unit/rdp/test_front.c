@@ -236,7 +236,7 @@ static void r20_shared_names(void **state)
 {
 	struct kit *k = kit_new();
 	uint64_t name = fp(k, "user", "reception"), here = fp(k, "weak", "reception 192.0.2.54");
-	const struct hf_ask *q = ask_for(k, "192.0.2.54:1", USER("CONTOSO\\Reception-Desk"));
+	const struct hf_ask *q = ask_for(k, "192.0.2.54:1", USER("CONTOSO\\Reception"));
 
 	(void)state;
 	assert_true(q->key.fp == name && q->max_sources == 3 && q->apart == here && q->max_flows == 0);
@@ -269,9 +269,14 @@ static void r20_shared_names(void **state)
 	forget(k);
 	k->conf.user_match = RDP_MATCH_FULL;
 	k->conf.user_sources = 1;
-	q = ask_for(k, "192.0.2.54:1", USER("reception-desk"));
-	assert_true(q->max_sources == 1 && q->apart == fp(k, "weak", "reception-desk 192.0.2.54"));
+	q = ask_for(k, "192.0.2.54:1", USER("reception"));
+	assert_true(q->max_sources == 1 && q->apart == here);
 	forget(k);
+	for (unsigned i = 0; i < 2; i++) {
+		q = ask_for(k, "192.0.2.54:1", i ? USER("reception-desk") : USER("kiosk")); /* no client has cut it */
+		assert_true(q->max_sources == 0 && q->apart == 0);
+		forget(k);
+	}
 	free(k);
 }
 
