@@ -95,6 +95,7 @@ def run(s):
         peaks.append(peak)
         ends.append(last)
         until("only the desktops are left", lambda: sockets(g) <= rest + 2 * DESKTOPS)
+    until("all are counted", lambda: (g.drops("desktops").get("handshake-timeout") or 0) >= WAVES * (WAVE + PER_SOURCE))
     drops = g.drops("desktops")
     equal(drops.get("source-limit"), WAVES * (GREEDY - PER_SOURCE), "refused by the limit of their source")
     equal(drops.get("handshake-timeout"), WAVES * (WAVE + PER_SOURCE), "ended by the deadline")
