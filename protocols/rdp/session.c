@@ -21,54 +21,43 @@ static void relay(const struct hf_ctx *ctx, const struct hf_event *ev, struct rd
 	a->relay.names[1] = syn_source_name(ctx, &ev->source);
 }
 
-/* The source as a second name of a user's bond, so that a later request without a cookie finds the host. An older one of the
- * source stays, unless this user had to leave its host. */
-static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+/* One more name under which this flow's host is found. An older bond of that name stays where it is, unless it has to move. */
+static void open_beside(struct rdp_flow *f, struct hf_key key, bool moves, struct hf_acts *acts)
 {
-	struct rdp_flow *f = ctx->flow;
-	struct hf_key users;
-	struct hf_act *a;
+	struct hf_act *a = flow_learn(acts, key, HF_LIFE_OPEN, f);
 
-	if (!f->by_user || !f->entry_fp)
-		return;
-	users = rdp_users_key(ctx, ev);
-	if (!users.fp)
-		return;
-	f->alias_fp = users.fp;
-	a = flow_learn(acts, users, HF_LIFE_OPEN, f);
 	a->learn.server = f->server;
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;
-	a->learn.move = f->moved;
+	a->learn.move = moves;
+}
+
+/* A user's source, so that a later request without a cookie finds the host; it moves with a user who had to leave his. */
+static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
+{
+	struct rdp_flow *f = ctx->flow;
+	struct hf_key users = f->by_user && f->entry_fp ? rdp_users_key(ctx, ev) : flow_key(0);
+
+	if (!users.fp)
+		return;
+	f->alias_fp = users.fp;
+	open_beside(f, users, f->moved, acts);
 }
 
 /* Who is written otherwise finds the same host. The first of them leads, until his host has to be left. */
 static void open_other(struct rdp_flow *f, struct hf_acts *acts)
 {
-	struct hf_act *a;
-
 	if (!f->entry_fp)
 		f->other_fp = 0;
-	if (!f->other_fp)
-		return;
-	a = flow_learn(acts, flow_key(f->other_fp), HF_LIFE_OPEN, f);
-	a->learn.server = f->server;
-	a->learn.flags = HF_BOND | HF_TENTATIVE;
-	a->learn.why = HF_WHY_BOND;
-	a->learn.move = f->moved;
+	if (f->other_fp)
+		open_beside(f, flow_key(f->other_fp), f->moved, acts);
 }
 
 /* The session of nobody known waits for a user of its source to claim it. */
 static void open_unclaimed(struct rdp_flow *f, struct hf_acts *acts)
 {
-	struct hf_act *a;
-
-	if (!f->by_source || !f->unclaimed_fp)
-		return;
-	a = flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_OPEN, f);
-	a->learn.server = f->server;
-	a->learn.flags = HF_BOND | HF_TENTATIVE;
-	a->learn.why = HF_WHY_BOND;
+	if (f->by_source && f->unclaimed_fp)
+		open_beside(f, flow_key(f->unclaimed_fp), false, acts);
 }
 
 /* A claim of a user whom no host has taken is none. */

@@ -1,6 +1,6 @@
 /* Gathering: a socket that datagrams reach faster than is worth a wake each is read once a pause instead of once an arrival, as network
- * cards moderate their interrupts. A wake costs as much as the work on a message, so that at thousands a second up to half of the
- * processor time is saved, for a delay of at most the pause; where little comes, nothing is delayed. Called by udp.c; one a worker and socket.
+ * cards moderate their interrupts. A wake costs as much as the work on a message, so that at thousands a second up to two fifths of the
+ * processor time are saved, for a delay of at most the pause; where little comes, nothing is delayed. Called by udp.c; one a worker and socket.
  * Only the socket waits: timers, letters and connections of the worker go on. */
 #include "udp.h"
 
