@@ -26,3 +26,14 @@ def request(me, n, method="INVITE", kind="UDP", mark="fail"):
     """an opening request, whose Call-ID is mark and number"""
     return (f"{method} sip:service@lab.example SIP/2.0\r\nVia: SIP/2.0/{kind} {me};branch=z9hG4bK{mark}{n};rport\r\nMax-Forwards: 70\r\nFrom: <sip:a@lab.example>;tag=a{n}\r\n"
             f"To: <sip:b@lab.example>\r\nCall-ID: {mark}{n}@lab.example\r\nCSeq: 1 {method}\r\nContact: <sip:a@{me}>\r\nContent-Length: 0\r\n\r\n").encode()
+
+
+def homes(g, mark, wanted):
+    """so many numbers of `request` for each server that their Call-IDs have as home: the keys are other ones at each start"""
+    found = {name: [] for name in wanted}
+    for n in range(1, 100 * sum(wanted.values())):
+        at = found.get(g.where(f"call-id:{mark}{n}@lab.example")["server"], [])
+        at.append(n)
+        if all(len(found[name]) >= k for name, k in wanted.items()):
+            return {name: found[name][:k] for name, k in wanted.items()}
+    raise AssertionError(f"no {wanted} among so many numbers")

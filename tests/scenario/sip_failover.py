@@ -3,7 +3,7 @@ at two servers, and no session of a living server is lost. CANCEL and restarts i
 another one than the request's. Without holds each call for such a server fails."""
 import contextlib, os, socket, sys, time
 
-from _ends import endpoint, hop, request, sessions
+from _ends import endpoint, homes, hop, request, sessions
 from scenario import FULL, PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -57,9 +57,9 @@ def silent(s):
     servers[0].ask("set all=silent")
     c, me = endpoint()
     with c:
-        late = {}
-        for n in range(1, 41):
-            method = ("INVITE", "REGISTER", "MESSAGE", "OPTIONS")[n % 4]
+        late, at_home = {}, homes(g, "sil", dict(sil1=40, sil2=20))
+        for i, n in enumerate(at_home["sil1"] + at_home["sil2"]):
+            method = ("INVITE", "REGISTER", "MESSAGE", "OPTIONS")[i % 4]
             c.sendto(request(me, n, method, mark="sil"), hop(g.at()))
             late[n] = (method, time.monotonic())
         c.settimeout(0.1)
