@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Runs scenarios: run.py [-j N] [--list] [NAME...]     with HOLDFAST_BIN (and HOLDFASTCTL, else beside it) in the environment.
+"""Runs scenarios: run.py [--list] [--again] [-j N] [NAME...]     with HOLDFAST_BIN (and HOLDFASTCTL, else beside it) in the environment.
 
 Each runs in a process of its own with a deadline. Prints `ok NAME (s)`, `FAIL NAME (s)` with the logs, or `skip NAME: why`, and ends with a
-count. Exit 1 when one failed."""
-import concurrent.futures, glob, importlib.util, os, signal, subprocess, sys, time, traceback
+count. Exit 1 when one failed.
+
+--again, for machines that stall a process for seconds: a scenario that failed is asked once more, alone, when the others have ended. Its first
+failure is printed whole, as `first NAME`, and the count names it. Not asked again: one whose gateway crashed or complained of itself, and any
+when more than two failed."""
+import argparse, concurrent.futures, glob, importlib.util, os, signal, subprocess, sys, time, traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from scenario import SLOW, Failed, Scenario, Skip
 
-SKIPPED = 77
+SKIPPED, GRAVE = 77, 78                                 # exit codes of a child
+UNLUCKY = 2                                             # so many at most are asked again
 
 
 def names():
@@ -52,8 +57,8 @@ def one(name):
         code = 1
         traceback.print_exc(file=sys.stdout)
     finally:
-        s.close(code == 1)
-    return code
+        fell = s.close(code == 1)
+    return GRAVE if code == 1 and fell else code
 
 
 def timed(name):
@@ -74,33 +79,62 @@ def timed(name):
         return "skip", f"skip {name}: {out.strip()}"
     if p.returncode == 0:
         return "ok", f"ok {name} ({seconds:.1f} s){'' if not out.strip() else ': ' + out.strip()}"
-    return "FAIL", f"FAIL {name} ({seconds:.1f} s)\n{out.rstrip()}"
+    return "FAIL, grave" if p.returncode == GRAVE else "FAIL", f"FAIL {name} ({seconds:.1f} s)\n{out.rstrip()}"
+
+
+def all_of(todo, jobs):
+    """-> NAME: (verdict, what to print), each as it ends"""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        # the long ones first, so that two lanes end together
+        running = {pool.submit(timed, n): n for n in sorted(todo, key=lambda n: -getattr(load(n), "TIMEOUT", 60))}
+        for done in concurrent.futures.as_completed(running):
+            yield running[done], done.result()
+
+
+def run_all(a):
+    """-> NAME: verdict"""
+    verdicts = {}
+    for name, (verdicts[name], text) in all_of(a.names or names(), a.jobs):
+        print("first" + text[4:] if a.again and verdicts[name].startswith("FAIL") else text, flush=True)
+    failed = [n for n, v in verdicts.items() if v.startswith("FAIL")] if a.again else []
+    second = failed if len(failed) <= UNLUCKY and all(verdicts[n] == "FAIL" for n in failed) else []
+    for name in failed:
+        if name not in second:
+            print(f"FAIL {name}: see above, from its line `first`", flush=True)
+    for name, (verdict, text) in all_of(second, 1):
+        verdicts[name] = "ok, later" if verdict == "ok" else verdict
+        print(text, flush=True)
+    return verdicts
+
+
+def options(argv):
+    p = argparse.ArgumentParser()
+    p.add_argument("--one")
+    p.add_argument("--list", action="store_true")
+    p.add_argument("--again", action="store_true")
+    p.add_argument("-j", type=int, default=1, dest="jobs")
+    p.add_argument("names", nargs="*")
+    return p.parse_args(argv)
 
 
 def main(argv):
-    if argv[:1] == ["--one"]:
-        return one(argv[1])
-    if argv[:1] == ["--list"]:
+    a = options(argv)
+    if a.one:
+        return one(a.one)
+    if a.list:
         print("\n".join(names()))
         return 0
-    jobs = int(argv[1]) if argv[:1] == ["-j"] else 1
-    chosen = argv[2:] if argv[:1] == ["-j"] else argv
-    unknown = set(chosen) - set(names())
+    unknown = set(a.names) - set(names())
     if unknown:
         print(f"no such scenario: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     if not os.access(os.environ.get("HOLDFAST_BIN", ""), os.X_OK):
         print("HOLDFAST_BIN names no program", file=sys.stderr)
         return 2
-    count = dict(ok=0, FAIL=0, skip=0)
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        # the long ones first, so that two lanes end together
-        todo = sorted(chosen or names(), key=lambda n: -getattr(load(n), "TIMEOUT", 60))
-        for done in concurrent.futures.as_completed([pool.submit(timed, n) for n in todo]):
-            verdict, text = done.result()
-            count[verdict] += 1
-            print(text, flush=True)
-    print(f"scenarios: {count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
+    verdicts = run_all(a)
+    count = {v: sum(x.startswith(v) for x in verdicts.values()) for v in ("ok", "FAIL", "skip")}
+    lucky = " ".join(n for n, v in verdicts.items() if v == "ok, later")
+    print(f"scenarios: {count['ok']} passed{f' (at the second try: {lucky})' if lucky else ''}, {count['FAIL']} failed, {count['skip']} skipped")
     return 1 if count["FAIL"] else 0
 
 

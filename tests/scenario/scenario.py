@@ -210,8 +210,15 @@ class Gateway(Process):
         equal(self.end(), 0, "the gateway's exit code after TERM")
         self.complaints()
 
+    def complaint(self):
+        return re.search(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|event=bug\b|LeakSanitizer", self.text())
+
+    def fell(self):
+        """ended by a signal that nobody sent, or complained of itself"""
+        return (self.p.poll() or 0) < 0 and self.p.returncode not in (-signal.SIGKILL, -signal.SIGTERM) or bool(self.complaint())
+
     def complaints(self):
-        bad = re.search(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|event=bug\b|LeakSanitizer", self.text())
+        bad = self.complaint()
         check(not bad, "the gateway's log complains:", self.text()[bad.start() if bad else 0:][:3000])
 
 
@@ -291,6 +298,7 @@ class Scenario:
                 check(got["strangers"] == 0 and got["stray_acks"] == 0 and got["stray_cancels"] == 0 and got["moved"] == 0, f"{p.label} got what is not its own:", got)
 
     def close(self, keep):
+        """-> whether a gateway fell, which no second try excuses"""
         for c in reversed(self.children):
             if c.alive():
                 with contextlib.suppress(Exception):
@@ -299,7 +307,9 @@ class Scenario:
             c.out.close()
         if keep:
             self.dump()
+        fell = any(isinstance(c, Gateway) and c.fell() for c in self.children)
         shutil.rmtree(self.dir, ignore_errors=True)
+        return fell
 
     def dump(self):
         for c in self.children:
