@@ -1,6 +1,7 @@
 /* What only the whole of a configuration can tell; see load.h. Says, and derives; reads no line. Called by load.c. */
 #include "endpoint.h"
 #include "load.h"
+#include "place.h"
 
 /* As in hf_conf_pool.affinity. */
 enum { AFFINITY_AUTO, AFFINITY_TABLE, AFFINITY_HASH, AFFINITY_NONE };
@@ -154,7 +155,9 @@ static void check_ways(const struct hf_conf_service *v, const struct hf_conf_poo
 	for (unsigned i = 0; p && v->n_listens && i < p->n_servers; i++) {
 		const struct hf_conf_server *s = &p->servers[i];
 
-		if (!has_way(v, s))
+		if (endpoint_is_own(v, s))
+			finding_error(to, s->line, "server %s: [service %s] listens there itself", s->name, v->name);
+		else if (!has_way(v, s))
 			finding_error(to, s->line, "server %s: nothing of [service %s] can send to it: add a listen = %s://...%s", s->name, v->name,
 				hf_transport_is_stream(s->transport) ? "udp" : hf_transport_name(s->transport), s->host.n ? "" : s->addr.family == 6 ? " of IPv6" : " of IPv4");
 	}
@@ -209,7 +212,7 @@ static void check_tls_pool(const struct load *l, unsigned i, struct finding_to *
 		secure |= hf_transport_is_secure(p->servers[j].transport);
 	if (secure && !p->tls_verify)
 		finding_warn(to, line, "tls-verify = no: whoever answers at a server's address is taken for it");
-	if (p->tls_name.n && !endpoint_is_name(p->tls_name))
+	if (p->tls_name.n && !place_is_name(p->tls_name))
 		finding_error(to, line_of(l, l->pool_parts[i].section, "tls-name"), "tls-name: a host name or an address");
 }
 

@@ -6,155 +6,7 @@
 #include "holdfast/log.h"
 #include "holdfast/rate.h"
 #include "optval.h"
-
-/* Transports whose port nobody should guess: the protocol's usual one belongs to its plain transports. */
-#define PORT_NEEDED (HF_TRANSPORT_BIT(HF_TLS) | HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS))
-
-static void list_transports(unsigned transports, struct hf_writer *w)
-{
-	bool first = true;
-
-	for (unsigned i = 0; i < HF_TRANSPORTS; i++)
-		if (transports & HF_TRANSPORT_BIT(i)) {
-			hf_w_printf(w, "%s%s", first ? "" : ", ", hf_transport_name((enum hf_transport)i));
-			first = false;
-		}
-}
-
-/* Meant as an address, not as a name? For the advice only. */
-static bool looks_numeric(struct hf_bytes b)
-{
-	size_t colons = 0, letters = 0;
-
-	for (size_t i = 0; i < b.n; i++) {
-		colons += b.p[i] == ':';
-		letters += b.p[i] != ':' && b.p[i] != '.' && (b.p[i] < '0' || b.p[i] > '9');
-	}
-	return !letters || colons > 1 || b.p[0] == '[';
-}
-
-static bool has_port(struct hf_bytes a)
-{
-	size_t colon = hf_bytes_find(a, ':');
-
-	if (a.n && a.p[0] == '[')
-		return hf_bytes_find(a, ']') + 1 < a.n;
-	return colon < a.n && hf_bytes_find(hf_bytes_sub(a, colon + 1, a.n), ':') == a.n - colon - 1;
-}
-
-/* Nobody is dialled by WebSocket; and where datagrams go beside a connection, they go to the server of that. */
-static unsigned may_be(const char *what, const struct hf_front *front)
-{
-	unsigned all = front ? front->transports : HF_TRANSPORT_BIT(HF_TRANSPORTS) - 1;
-	unsigned in = HF_TRANSPORT_BIT(HF_WS) | HF_TRANSPORT_BIT(HF_WSS) | (front && front->datagram_flows ? HF_TRANSPORT_BIT(HF_UDP) : 0);
-
-	return strcmp(what, "server") == 0 ? all & ~in : all;
-}
-
-static bool read_transport(const char *what, struct hf_bytes name, const struct hf_front *front, unsigned line, enum hf_transport *out, struct finding_to *to)
-{
-	char text[64] = "";
-	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
-	bool known = hf_transport_read(name, out);
-
-	if (known && (may_be(what, front) & HF_TRANSPORT_BIT(*out)))
-		return true;
-	if (front)
-		list_transports(may_be(what, front), &w);
-	finding_error(to, line, "%s: %s:// is no transport%s%s%s%s", what, hf_log_text(name), front ? " of protocol " : "", front ? front->name : "", front ? ": " : "", text);
-	return false;
-}
-
-/* What is no address, in the words of other programs: udp:ADDRESS and *. */
-static const char *meant(struct hf_bytes text, struct hf_bytes place, bool listens)
-{
-	enum hf_transport t;
-
-	if (text.n == place.n && hf_transport_read(hf_bytes_sub(text, 0, hf_bytes_find(text, ':')), &t))
-		return "a transport is written with ://, as in udp://192.0.2.1:PORT";
-	if (place.n && place.p[0] == '*')
-		return "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT";
-	if (!listens && !looks_numeric(place))
-		return "not an address, nor a host name";
-	return looks_numeric(place) ? "not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT" : "a listener has an address: 192.0.2.1:PORT, or 0.0.0.0:PORT for all of this machine";
-}
-
-static bool is_host(struct hf_bytes b)
-{
-	for (size_t i = 0; i < b.n; i++) {
-		uint8_t c = hf_lower(b.p[i]);
-
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'))
-			return false;
-	}
-	return b.n >= 1 && b.n <= 253;
-}
-
-/* HOST[:PORT], a name that is looked up while it runs. HF_EINVAL: that is none. */
-static enum hf_err read_host(struct hf_bytes text, uint16_t port, struct hf_bytes *host, struct hf_addr *addr)
-{
-	size_t colon = hf_bytes_find(text, ':');
-	uint64_t v = port;
-
-	*host = hf_bytes_sub(text, 0, colon);
-	if (!is_host(*host) || looks_numeric(*host))
-		return HF_EINVAL;
-	if (colon < text.n && hf_read_uint(hf_bytes_sub(text, colon + 1, text.n), 65535, &v) != HF_OK)
-		return HF_ERANGE;
-	*addr = (struct hf_addr){.port = (uint16_t)v};
-	return HF_OK;
-}
-
-/* [TRANSPORT://]ADDRESS[:PORT]; where host is not NULL a name may stand for the address. */
-static bool read_place(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct hf_bytes *host,
-		       struct finding_to *to)
-{
-	size_t colon = hf_bytes_find(text, ':');
-	struct hf_bytes place = text;
-	enum hf_err e;
-
-	*transport = front ? front->server_transport : HF_TCP;
-	if (hf_bytes_starts(hf_bytes_sub(text, colon, 3), HF_LIT("://"))) {
-		if (!read_transport(what, hf_bytes_sub(text, 0, colon), front, line, transport, to))
-			return false;
-		place = hf_bytes_sub(text, colon + 3, text.n);
-	}
-	e = hf_addr_read(place, front ? front->port : 1, addr);
-	if (e == HF_EINVAL && host && !(text.n == place.n && hf_transport_read(hf_bytes_sub(text, 0, colon), &(enum hf_transport){0})))
-		e = read_host(place, front ? front->port : 1, host, addr);
-	if (e == HF_ERANGE)
-		finding_error(to, line, "%s: %s: a port is 0..65535", what, hf_log_text(text));
-	else if (e != HF_OK)
-		finding_error(to, line, "%s: %s: %s", what, hf_log_text(text), meant(text, place, !host));
-	else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place)) {
-		finding_error(to, line, "%s: %s: %s needs its port written", what, hf_log_text(text), hf_transport_name(*transport));
-		return false;
-	}
-	hf_addr_unmap(addr);
-	return e == HF_OK;
-}
-
-bool endpoint_is_name(struct hf_bytes b)
-{
-	struct hf_addr a;
-
-	return is_host(b) || hf_addr_read_ip(b, &a) == HF_OK;
-}
-
-/* HOST[:PORT], a name or an address: it is told to peers, never looked up. */
-static bool is_host_port(struct hf_bytes b)
-{
-	struct hf_addr a;
-	size_t colon = hf_bytes_find(b, ':');
-	struct hf_bytes host = hf_bytes_sub(b, 0, colon);
-	uint64_t port = 1;
-
-	if (b.n && b.p[0] == '[')
-		return hf_addr_read(b, 1, &a) == HF_OK && a.port;
-	if (colon < b.n && hf_read_uint(hf_bytes_sub(b, colon + 1, b.n), 65535, &port) != HF_OK)
-		return false;
-	return is_host(host) && port != 0;
-}
+#include "place.h"
 
 /* ---- words behind an address ---- */
 
@@ -164,7 +16,7 @@ static bool set_inside(struct hf_bytes value, struct hf_conf_listen *l)
 	return !value.n;
 }
 
-static bool set_advertise(struct hf_bytes value, struct hf_conf_listen *l) { return is_host_port(l->advertise = value); }
+static bool set_advertise(struct hf_bytes value, struct hf_conf_listen *l) { return place_is_host_port(l->advertise = value); }
 static bool set_allow(struct hf_bytes value, struct hf_conf_listen *l) { return optval_nets(value, ',', &l->allow) == HF_OK && l->allow.n; }
 static bool set_deny(struct hf_bytes value, struct hf_conf_listen *l) { return optval_nets(value, ',', &l->deny) == HF_OK && l->deny.n; }
 
@@ -205,7 +57,7 @@ static void listen_word(const struct ini_entry *e, struct hf_bytes word, struct 
 	}
 	last = &list[s->n_listens];
 	*last = (struct hf_conf_listen){.line = e->line};
-	*usable = read_place("listen", word, s->front, e->line, &last->transport, &last->addr, NULL, to);
+	*usable = place_read("listen", word, s->front, e->line, &last->transport, &last->addr, NULL, to);
 	s->n_listens += *usable;
 }
 
@@ -242,6 +94,14 @@ static bool same_place(const struct hf_conf_listen *a, const struct hf_conf_list
 	return hf_transport_is_stream(a->transport) == hf_transport_is_stream(b->transport) && a->addr.port && hf_addr_eq(&a->addr, &b->addr);
 }
 
+bool endpoint_is_own(const struct hf_conf_service *v, const struct hf_conf_server *s)
+{
+	for (unsigned i = 0; i < v->n_listens && !s->host.n; i++)
+		if (same_place(&v->listens[i], &(struct hf_conf_listen){.transport = s->transport, .addr = s->addr}))
+			return true;
+	return false;
+}
+
 void endpoint_check_listens(const struct hf_conf_service *services, unsigned n, struct finding_to *to)
 {
 	const struct hf_conf_listen *all[ENDPOINT_LISTENS_MAX];
@@ -268,6 +128,17 @@ void endpoint_check_listens(const struct hf_conf_service *services, unsigned n, 
 }
 
 /* ---- servers ---- */
+
+const char *endpoint_line_of(struct hf_bytes word)
+{
+	static const struct { const char *word, *line; } words[] = {
+		{"inside", "listen"}, {"advertise", "listen"}, {"weight", "server"}, {"max-sessions", "server"}, {"was", "server"}};
+
+	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (hf_bytes_eq(word, hf_bytes_str(words[i].word)))
+			return words[i].line;
+	return NULL;
+}
 
 static bool read_option_number(const struct ini_entry *e, struct hf_bytes word, const char *name, uint64_t max, uint32_t *out, struct finding_to *to)
 {
@@ -320,7 +191,7 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 	}
 	if (hf_bytes_starts(word, HF_LIT("tls-name="))) {
 		v->tls_name = tls_name;
-		if (!endpoint_is_name(tls_name))
+		if (!place_is_name(tls_name))
 			finding_error(to, e->line, "server: %s: a host name or an address", hf_log_text(word));
 		return;
 	}
@@ -349,7 +220,7 @@ static bool read_server(const struct ini_entry *e, const struct hf_front *front,
 		return false;
 	}
 	copy_name(v->name, name);
-	if (!read_place("server", place, front, e->line, &v->transport, &v->addr, &v->host, to))
+	if (!place_read("server", place, front, e->line, &v->transport, &v->addr, &v->host, to))
 		return false;
 	if (!v->addr.port || (!v->host.n && hf_addr_is_any(&v->addr))) {
 		finding_error(to, e->line, "server: %s: %s", hf_log_text(place), v->addr.port ? "nobody is at this address" : "a port is 1..65535");

@@ -10,8 +10,10 @@
 /* Reads the section's lines; front NULL: its protocol is not known, transports are not checked. */
 void endpoint_listens(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_service *out, struct confmem *mem, struct finding_to *to);
 void endpoint_servers(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_pool *out, struct confmem *mem, struct finding_to *to);
-/* A host name, or an address. */
-bool endpoint_is_name(struct hf_bytes b);
+/* A word that is no option: behind the address of which line it stands, `listen` or `server`; NULL: of none. */
+const char *endpoint_line_of(struct hf_bytes word);
+/* It is an address where the service listens. */
+bool endpoint_is_own(const struct hf_conf_service *v, const struct hf_conf_server *s);
 /* No two listeners of the file at one place. */
 void endpoint_check_listens(const struct hf_conf_service *services, unsigned n, struct finding_to *to);
 

@@ -2,6 +2,7 @@
 #include "fill.h"
 
 #include "holdfast/log.h"
+#include "endpoint.h"
 #include "nearest.h"
 #include "optval.h"
 
@@ -49,7 +50,12 @@ static void unknown(const struct ini_entry *e, const struct fill_target *t, unsi
 	char text[128] = "";
 	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
 	struct nearest near = nearest_to(e->key);
+	const char *line = endpoint_line_of(e->key);
 
+	if (line) {
+		finding_error(to, e->line, "%s: no option; it stands behind the address in a %s line", hf_log_text(e->key), line);
+		return;
+	}
 	if (finding_full(to) || elsewhere(e->key, &w)) {
 		finding_error(to, e->line, "%s: no option of this section; %s", hf_log_text(e->key), text);
 		return;

@@ -85,6 +85,12 @@ static void test_servers_refused(void **state)
 		{"server = z udp://", "not an address"},
 		{"server = z udp:192.0.2.12:7000", "a transport is written with ://, as in udp://192.0.2.1:PORT"},
 		{"server = z 192.0.2.12:65536", "a port is 0..65535"},
+		{"server = z tide:192.0.2.12:7000", "not a URI; write [TRANSPORT://]ADDRESS[:PORT]"},
+		{"server = z tide:pbx.example.org;transport=tcp", "not a URI; write"},
+		{"server = z pbx.example.org:tide", "not a URI; write"},
+		{"server = z 2001:db8::12:7000", "with a port an IPv6 address stands in brackets"},
+		{"server = z 192.0.2.1:7000", "server z: [service calls] listens there itself"},
+		{"server = z 192.0.2.1", "server z: [service calls] listens there itself"},
 		{"server = z 192.0.2.12:0", "a port is 1..65535"},
 		{"server = z 0.0.0.0", "nobody is at this address"},
 		{"server = z ws://192.0.2.12:80", "ws:// is no transport of protocol tide: udp, tcp, tls"},
@@ -149,6 +155,11 @@ static void test_listens_refused(void **state)
 	static const struct { const char *line; const char *part; } t[] = {
 		{"listen = inside udp://192.0.2.3:1", "inside: stands behind the address"},
 		{"listen = udp://localhost:1", "a listener has an address"},
+		{"listen = tide:127.0.0.1:1", "not a URI; write"},
+		{"listen = udp://2001:db8::3:7000", "with a port an IPv6 address stands in brackets"},
+		{"inside = yes", "inside: no option; it stands behind the address in a listen line"},
+		{"advertise = 192.0.2.9", "advertise: no option; it stands behind the address in a listen line"},
+		{"weight = 10", "weight: no option; it stands behind the address in a server line"},
 		{"listen = tcp:127.0.0.1:1", "a transport is written with ://"},
 		{"listen = *:1", "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT"},
 		{"listen = udp://192.0.2.3:1 udp://192.0.2.3:1", "udp://192.0.2.3:1: line 5 listens there already"},
@@ -178,6 +189,7 @@ static void test_listens_refused(void **state)
 	}
 	refuses(GOOD_SERVICE "[service b]\nprotocol = tide\nlisten = 192.0.2.1\npool = pbx\n" GOOD_POOL, 7, "line 3 listens there already");
 	accepts(GOOD_SERVICE "listen = tcp://192.0.2.1:7000\n" GOOD_POOL); /* another kind of socket */
+	accepts(GOOD_SERVICE "listen = [2001:db8::3]:7001 2001:db8::7 2001:db8::700\n" GOOD_POOL "server = b tcp://192.0.2.1\n"); /* neither a port nor ours */
 }
 
 /* Services and their pools; each fails without its line in link.c or fill.c (agree). */

@@ -1,0 +1,16 @@
+/* Transports and addresses as `listen` and `server` lines have them (config floor, inside). */
+#ifndef PLACE_H
+#define PLACE_H
+
+#include "finding.h"
+
+/* [TRANSPORT://]ADDRESS[:PORT]; where host is not NULL a name may stand for the address. what: the option, "server" for who is dialled. front NULL: its
+ * protocol is not known, transports are not checked. False: a finding says why. */
+bool place_read(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct hf_bytes *host,
+		struct finding_to *to);
+/* A host name, or an address. */
+bool place_is_name(struct hf_bytes b);
+/* HOST[:PORT], a name or an address: it is told to peers, never looked up. */
+bool place_is_host_port(struct hf_bytes b);
+
+#endif
