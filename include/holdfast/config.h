@@ -132,6 +132,7 @@ struct hf_conf_service {
 	struct hf_nets allow, deny;   /* who may speak; allow empty: all whom deny does not name */
 	uint64_t max_rate_source;     /* messages of a source address (IPv6: /64) a second; 0 = no limit */
 	uint64_t max_cps;             /* new sessions that count, a second; 0 = no limit */
+	uint64_t max_sessions;        /* of all its pools, whoever opened them, beyond which it opens none; 0 = no limit */
 	struct hf_conf_tls_pairs tls_certificates; /* what clients are shown, by the name they ask for; the first is for all others */
 	struct hf_bytes tls_client_ca; /* file of who may vouch for clients */
 	uint64_t tls_client_certificate; /* off, optional, required */

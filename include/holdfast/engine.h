@@ -51,6 +51,7 @@
  *   hf_engine_state          any      O(1)
  *   hf_engine_cuts           any      O(1)
  *   hf_engine_counts         any      O(S + shards)
+ *   hf_engine_sessions       any      O(S)
  *   hf_engine_each           any      O(E)
  *   hf_engine_owner          any      O(1)
  *   hf_engine_digest         any      O(J)
@@ -212,7 +213,8 @@ struct hf_answer {
 	uint16_t server;           /* HF_NO_SERVER: no eligible one */
 	enum hf_why why;
 	bool known;                /* key had an entry before */
-	bool firm;                 /* and that counted and was not tentative */
+	bool counted;              /* and that counted */
+	bool firm;                 /* ... and was not tentative */
 	unsigned row;              /* tables, OPEN: brief flows of the question's source that went before in a row (hf_lesson) */
 	bool crowded;              /* max_flows, max_sources: the key's entry has as many as it may; or `apart`. Nobody was chosen, and nothing was made or changed */
 	bool news;                 /* max_sources, OPEN: and nobody was told so of this entry before */
@@ -377,6 +379,9 @@ struct hf_engine_counts {
 	bool changing;             /* a change of the slots is under way */
 };
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c);
+/* `counted` of it, for who asks at each new session: only one line that starts and ends write is read, and those of members that are not up. While a
+ * member goes up or down its sessions may be missing or counted twice. */
+uint64_t hf_engine_sessions(const struct hf_engine *e);
 
 /* Calls back for each live entry, in the order of fingerprints, until it answers false. One that is there all the while is shown once; one that
  * comes or goes meanwhile, perhaps. No lock is held during the call, which may ask the engine anything; r lives until it returns. O(entries). */

@@ -173,7 +173,8 @@ struct hf_ask {
 	uint32_t max_sources;    /* tables: likewise where its live flows are of so many sources, at most 4, and this one neither has nor had any; 0: no limit */
 	uint64_t apart;          /* likewise where the key of this fingerprint has an entry; 0: none */
 	bool unplaced;           /* nothing of the message places the key: the pool's fallback does */
-	bool urgent;             /* an emergency: no limit of servers holds for it, and the service's max-cps counts it apart */
+	bool urgent;             /* an emergency: no limit of servers holds for it, and the service's limits have another share for it */
+	bool opens;              /* life is NONE, and what is answered will be learnt as a session that counts: the service's limits of new ones hold */
 	bool at_home;            /* placed by its slot, whatever the load factor: a session that it belongs to would be there */
 	bool renews;             /* what binds the key is made anew (a registration, a desktop's connection): `on-down` and `drain-bound` say how long it holds */
 	enum hf_life life;       /* of key's entry, at the server chosen */

@@ -53,6 +53,7 @@ bool hf_net_listener(const struct hf_net *net, unsigned i, struct hf_listener_vi
 struct hf_service_counts {
 	uint64_t parcels, flows, open_flows, reasons[HF_REASON_MAX];
 	uint64_t paths, open_paths; /* flows of datagrams */
+	uint64_t sessions; /* that its pools hold now, whichever service opened them; 0 for one that is no more */
 	uint64_t asked[HF_NAMES_MAX], answered[HF_NAMES_MAX][HF_CLASSES]; /* messages that came: by the front's names; answers by theirs and their codes' class */
 };
 bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_service_counts *c);

@@ -34,6 +34,7 @@
 	X(WEB_BROKEN,   "web-broken",      "no frame that a WebSocket's client may send") \
 	X(PROXY_HEADER, "proxy-header",    "no PROXY header where one must be, or a broken one") \
 	X(CALL_RATE,    "max-cps",         "as many new sessions were opened as may be in a second") \
+	X(SESSIONS,     "max-sessions",    "its service's pools hold as many sessions as it may fill them to") \
 	X(OVERLOAD,     "overload",        "no new session, as its worker was behind with what had come") \
 	X(DENIED,       "denied",          "its source may not speak here, by allow and deny") \
 	X(SOURCE_RATE,  "source-rate",     "as many messages of this source came as may in a second: a datagram was dropped, a connection waits") \

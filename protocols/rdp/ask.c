@@ -51,7 +51,8 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	if (k->by_id && !q->refs[0].fp && !again)
 		q->refs[0] = k->correlation;
 	f->named = k->by_token || k->by_id;
-	if (f->named || !k->main.fp)
+	q->opens = f->named || !k->main.fp;
+	if (q->opens)
 		return;
 	f->counted = true;
 	f->asked_fp = k->main.fp;

@@ -66,6 +66,11 @@ void list_services(struct gateway *g, struct json *j)
 		json_str(j, HF_F_PROTOCOL, s->front->name);
 		json_str(j, HF_F_POOL, s->pool->name);
 		listens(g, s->name, j);
+		json_uint(j, HF_F_SESSIONS, n.sessions);
+		if (s->max_sessions)
+			json_uint(j, HF_F_MAX_SESSIONS, s->max_sessions);
+		else
+			json_null(j, HF_F_MAX_SESSIONS);
 		json_uint(j, HF_F_FLOWS, n.open_flows);
 		if (s->front->datagram_flows)
 			json_uint(j, HF_F_DATAGRAM_FLOWS, n.open_paths);

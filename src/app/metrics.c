@@ -92,6 +92,15 @@ static void of_messages(struct page *p, const struct hf_conf_service *s, const s
 static void of_connections(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n) { sample(p, LABELS({"service", s->name}), n->flows); }
 static void of_open(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n) { sample(p, LABELS({"service", s->name}), n->open_flows); }
 
+static void of_held(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n) { sample(p, LABELS({"service", s->name}), n->sessions); }
+
+static void of_bound(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n)
+{
+	(void)n;
+	if (s->max_sessions)
+		sample(p, LABELS({"service", s->name}), s->max_sessions);
+}
+
 static void of_paths(struct page *p, const struct hf_conf_service *s, const struct hf_service_counts *n)
 {
 	if (s->front->datagram_flows)
@@ -129,6 +138,8 @@ static void of_reasons(struct page *p, const struct hf_conf_service *s, const st
 static void messages(struct page *p) { each_service(p, of_messages); }
 static void connections(struct page *p) { each_service(p, of_connections); }
 static void open_now(struct page *p) { each_service(p, of_open); }
+static void held(struct page *p) { each_service(p, of_held); }
+static void bound(struct page *p) { each_service(p, of_bound); }
 static void paths(struct page *p) { each_service(p, of_paths); }
 static void paths_now(struct page *p) { each_service(p, of_open_paths); }
 static void asked(struct page *p) { each_service(p, of_asked); }
@@ -264,6 +275,8 @@ static const struct family {
 	{"holdfast_messages_total", "counter", "Datagrams and framed messages that came.", messages},
 	{"holdfast_connections_total", "counter", "Connections that were accepted or dialled for messages.", connections},
 	{"holdfast_connections_open", "gauge", "Connections that are open.", open_now},
+	{"holdfast_service_sessions", "gauge", "Sessions that count in the pools of the service, whichever service opened them.", held},
+	{"holdfast_service_max_sessions", "gauge", "So many of them, and the service refuses new ones; none where there is no bound.", bound},
 	{"holdfast_datagram_flows_total", "counter", "Flows of datagrams that began beside a connection.", paths},
 	{"holdfast_datagram_flows_open", "gauge", "Flows of datagrams that are open.", paths_now},
 	{"holdfast_requests_total", "counter", "Requests that came, by method; what is no known one is other.", asked},

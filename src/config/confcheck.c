@@ -224,6 +224,24 @@ void confcheck_tls(struct load *l, struct finding_to *to)
 		check_tls_pool(l, i, to);
 }
 
+/* A bound that is never reached is none. */
+static void check_sessions(const struct load *l, unsigned i, struct finding_to *to)
+{
+	const struct hf_conf_service *v = &l->services[i];
+	unsigned line = line_of(l, l->service_parts[i].section, "max-sessions");
+	uint64_t room = 0;
+
+	for (unsigned k = 0; v->max_sessions && k < v->n_choices; k++) {
+		const struct hf_conf_pool *p = v->choices[k].pool;
+
+		room = p->affinity == AFFINITY_NONE ? UINT64_MAX : room + p->max_entries < room ? room : room + p->max_entries;
+		if (p->affinity == AFFINITY_HASH)
+			finding_warn(to, line, "max-sessions: [pool %s] has affinity = hash, where a session is forgotten soon after it was answered: few of those that are up are counted", p->name);
+	}
+	if (v->max_sessions > room)
+		finding_warn(to, line, "max-sessions: the pools of [service %s] remember %llu sessions at most (max-entries), so that it is never reached", v->name, (unsigned long long)room);
+}
+
 void confcheck_whole(struct load *l, struct finding_to *to)
 {
 	unsigned line = l->gateway ? l->gateway->line : 1;
@@ -236,6 +254,7 @@ void confcheck_whole(struct load *l, struct finding_to *to)
 			check_ways(&l->services[i], l->services[i].choices[k].pool, to);
 		if (front && front->datagram_flows)
 			check_beside(&l->services[i], to);
+		check_sessions(l, i, to);
 	}
 	if (!l->conf.n_services)
 		finding_error(to, 1, "there is no [service NAME]: nothing to do");

@@ -279,6 +279,10 @@ static const struct hf_option service[] = {
 	{"max-cps", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = HF_RATE_MAX, .unit = "sessions a second", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_cps),
 		.help = "New sessions (calls, desktops) that this service opens a second, in bursts of as many; beyond it they are refused, and all that belongs to "
 			"sessions goes on. Emergency calls are counted apart. off: no limit."},
+	{"max-sessions", HF_OPT_UINT, HF_IN_SERVICE, HF_RELOAD_LIVE, .min = 1, .max = ENTRIES_MAX, .unit = "sessions", .dflt = "off", .off_ok = true, AT(hf_conf_service, max_sessions),
+		.help = "Once the pools that this service sends to hold so many sessions, as `servers` counts them, whichever service or server opened them, new ones are refused, "
+			"and all that belongs to sessions goes on; of services that share a pool the one with less gives way to the others. It is exceeded by no more than "
+			"workers less one, which open at one moment. Emergency calls are opened up to twice as many. off: no limit."},
 	{"tls-certificate", HF_OPT_CUSTOM, HF_IN_SERVICE, HF_RELOAD_LIVE, .unit = "CERTIFICATE-FILE [KEY-FILE]", AT(hf_conf_service, tls_certificates), .read = read_pairs,
 		.help = "What tls listeners show: a PEM file with the certificate, those that vouch for it behind it, and the key unless that has a file of its own. May repeat: a client "
 			"gets the first that names the server name it asks for, else the first of all. The files are read at start and reload, as the user that the gateway has become."},

@@ -99,6 +99,7 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 	if (q->life == HF_LIFE_TOUCH && (wish_touched(g.flags, q->flags) != g.flags || wish_due(g.expiry, tick_of_life(now_ms, q->life_s), now_ms)))
 		return false;
 	a->known = true;
+	a->counted = g.flags & HF_COUNTED;
 	a->firm = is_firm(g.flags);
 	if (!a->server)
 		answer_known(q, g.server, a);
@@ -118,6 +119,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 	enum taken taken = TAKEN_NOT;
 
 	a->known = true;
+	a->counted = x->flags & HF_COUNTED;
 	a->firm = is_firm(x->flags);
 	a->row = life_of(q) == HF_LIFE_OPEN ? row_of(e, s, q, now_ms) : 0;
 	if (full != HF_VERDICT_TAKEN) {

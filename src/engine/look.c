@@ -112,6 +112,18 @@ void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
 	c->changing = atomic_load_explicit(&e->changing, memory_order_relaxed);
 }
 
+uint64_t hf_engine_sessions(const struct hf_engine *e)
+{
+	int64_t n = SUM_OPEN(atomic_load_explicit(&e->sums, memory_order_relaxed));
+
+	for (uint16_t id = 1; id <= last_id(e); id++) {
+		uint64_t w = state_of(e, id) == HF_STATE_UP ? LOAD_OPEN : load_word(e, id);
+
+		n += w & LOAD_OPEN ? 0 : LOAD_COUNTED(w);
+	}
+	return n > 0 ? (uint64_t)n : 0;
+}
+
 uint16_t hf_engine_owner(const struct hf_engine *e, uint32_t slot)
 {
 	uint16_t id = slot < e->n_slots ? SLOT_OWNER(slot_word(e, slot)) : NO_OWNER;

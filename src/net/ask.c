@@ -4,6 +4,7 @@
 #include "holdfast/hash.h"
 #include "holdfast/log.h"
 #include "anchors.h"
+#include "explain.h"
 #include "tale.h"
 
 static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
@@ -96,29 +97,58 @@ static uint64_t spread(const struct parcel *p, const struct hf_ask *a)
 }
 
 /* What begins a session that counts, for all that the parcel says: not an attempt at the next server. */
-static bool may_open(const struct parcel *p, const struct hf_ask *a)
+static bool may_open(const struct hf_ask *a)
 {
-	return !p->story && a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN) && !a->again;
+	return !a->again && (a->opens || (a->flags & HF_COUNTED && (a->life == HF_LIFE_START || a->life == HF_LIFE_OPEN)));
 }
 
-/* It goes on with a session that there is: its own, or the one that it names; or asks by another key, which tells. */
-static bool goes_on(const struct hf_answer *a) { return a->known || a->why == HF_WHY_DIALOG || a->crowded; }
+/* It goes on with a session of another name, which the message says; or asks by another key, which tells. */
+static bool is_led(const struct hf_answer *a) { return a->why == HF_WHY_DIALOG || a->why == HF_WHY_TOKEN || a->crowded; }
 
-/* The worker is behind, or the service has opened its share of this second, and this is another one: looking is enough, nothing is made of it.
- * Urgent ones have a share of their own, as large, so that no flood of others stops them, nor a flood of them everything.
+/* ... or with its own. */
+static bool goes_on(const struct hf_answer *a) { return a->known || is_led(a); }
+
+/* Its pools hold as many sessions as it may fill them to. */
+static bool is_filled(const struct parcel *p, bool urgent)
+{
+	uint64_t most = p->service->conf->max_sessions << urgent;
+
+	return most && snap_sessions(p->service) >= most;
+}
+
+/* The worker is behind, the service has opened its share of this second or is filled, and this is another one: looking is enough, nothing is made of it.
+ * Urgent ones have a share of their own, as large, so that no flood of others stops them, nor a flood of them everything. What had ended, or was
+ * refused, and is tried again (a call that was challenged) has had its share of the second, but fills a place anew.
  * The reason; NONE: it may be opened. */
 static unsigned shed(const struct parcel *p, const struct hf_question *q)
 {
-	bool behind = p->ctx.now_ms < p->w->sheds_until_ms && !q->urgent;
+	bool behind = p->w && p->ctx.now_ms < p->w->sheds_until_ms && !q->urgent, filled = is_filled(p, q->urgent);
 	struct hf_question look = *q;
 	struct hf_answer a;
 
-	if (!behind && !hf_rate_full(&p->rt->opened[q->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
+	if (!behind && !filled && !hf_rate_full(&p->rt->opened[q->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms))
 		return HF_R_NONE;
 	look.life = HF_LIFE_NONE;
 	look.server_only = false;
 	hf_engine_choose(p->at->rt->engine, &look, &a, p->ctx.now_ms);
+	if (filled && !a.counted && !is_led(&a))
+		return HF_R_SESSIONS;
 	return goes_on(&a) ? HF_R_NONE : behind ? HF_R_OVERLOAD : HF_R_CALL_RATE;
+}
+
+/* True: it was. */
+static bool was_shed(struct parcel *p, const struct hf_act *act, const struct hf_question *q)
+{
+	const struct hf_answer nobody = {0};
+	unsigned none = shed(p, q);
+
+	if (none == HF_R_NONE)
+		return false;
+	if (p->story)
+		explain_shed(p, act, q);
+	choose(p, act->ask.tag, NULL, &nobody);
+	p->chosen.none = none;
+	return true;
 }
 
 /* It is in the pool of that flow. False: the service does not choose that pool any more. */
@@ -158,8 +188,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		.place = a->place, .place_else = a->place_else, .place_last = a->place_last, .unplaced = a->unplaced, .at_home = a->at_home, .urgent = a->urgent,
 		.renews = a->renews, .unless_firm = a->unless_firm, .max_flows = a->max_flows, .max_sources = a->max_sources, .apart = a->apart, .server_only = true};
 	struct hf_answer answer = {0};
-	bool opens = may_open(p, a);
-	unsigned none;
+	bool opens = may_open(a);
 
 	if (found_hold(p, a)) {
 		p->next = HF_EV_HELD;
@@ -178,17 +207,14 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		choose(p, a->tag, NULL, &answer);
 		return;
 	}
-	if (opens && (none = shed(p, &q)) != HF_R_NONE) {
-		choose(p, a->tag, NULL, &answer);
-		p->chosen.none = none;
+	if (opens && was_shed(p, act, &q))
 		return;
-	}
 	if (p->story)
 		explain_ask(p, act, &q, &answer);
 	else
 		hf_engine_choose(p->at->rt->engine, &q, &answer, p->ctx.now_ms);
 	tale_asked(p, a, &answer);
-	if (opens && !goes_on(&answer))
+	if (opens && !p->story && !goes_on(&answer))
 		(void)hf_rate_take(&p->rt->opened[a->urgent], (uint32_t)p->service->conf->max_cps, p->ctx.now_ms); /* the last one may have gone meanwhile: one too many is none too few */
 	if (answer.news)
 		hf_log_limited(HF_LOG_WARN, HF_R_SOURCE_LIMIT, "event=key-shared service=%s key=%s sources=%u note=\"live from so many sources at once, it is no longer taken for one "

@@ -1,6 +1,7 @@
 /* A parcel's way: an event goes into the front's step, its acts are run, the engine is asked, until nothing is asked any more.
  * This is the only place where net and front meet; the engine is ask.c's. It knows no protocol. */
 #include "flow.h"
+#include "explain.h"
 #include "guard.h"
 #include "path.h"
 #include "tale.h"

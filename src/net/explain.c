@@ -1,5 +1,6 @@
 /* What would happen with a message, told and not done: its parcel runs through deliver.c as any other, without a worker, and what the front
  * asks for comes here. It decides nothing itself. Control thread. */
+#include "explain.h"
 #include "flow.h"
 #include "holdfast/clock.h"
 
@@ -46,6 +47,8 @@ void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_que
 	hf_engine_explain(p->at->rt->engine, q, &n->answer, &n->trace, p->ctx.now_ms);
 	*a = n->answer;
 }
+
+void explain_shed(struct parcel *p, const struct hf_act *act, const struct hf_question *q) { note(p, act)->server = q->hint; }
 
 void explain_beside(struct parcel *p, const struct hf_act *act, const struct hf_answer *a) { note(p, act)->answer = *a; }
 

@@ -124,6 +124,7 @@ const struct snap_member *worker_by_id(const struct worker *w, const struct snap
 const struct snap_member *snap_speaker(const struct snap_pool *p, const struct hf_addr *a, bool listed);
 bool snap_in(const struct hf_nets *n, const struct hf_addr *a); /* one of the networks holds it */
 bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a); /* any member with this address, whatever the port */
+uint64_t snap_sessions(const struct snap_service *s); /* that its pools hold, whichever service opened them */
 const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
 struct snap_pool *snap_pool(const struct hf_snapshot *s, const struct pool_rt *rt); /* NULL: no service of it sends there */
 /* Puts all members into the tables: former names behind the names that are in use. */
@@ -357,11 +358,7 @@ void ask_learn(struct parcel *p, const struct hf_act *act);
 void ask_evidence(struct parcel *p, const struct hf_act *act);
 /* Who a member is and how it is reached, into p->chosen. */
 void ask_reach(struct parcel *p, const struct snap_member *m);
-/* explain.c: in place of doing it, counting it, asking it */
-void explain_act(struct parcel *p, const struct hf_act *act);
-void explain_count(struct parcel *p, unsigned reason);
-void explain_beside(struct parcel *p, const struct hf_act *act, const struct hf_answer *a);
-void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, struct hf_answer *a);
+void explain_count(struct parcel *p, unsigned reason); /* explain.h */
 /* A flow whose two sides are joined: its octets are no messages. */
 static inline bool parcel_paired(const struct parcel *p) { return p->flow && !p->rt->front->framed; }
 static inline void parcel_count(struct parcel *p, unsigned reason)

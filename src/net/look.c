@@ -104,6 +104,15 @@ const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t se
 	return NULL;
 }
 
+uint64_t snap_sessions(const struct snap_service *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < s->conf->n_choices; i++)
+		n += hf_engine_sessions(s->pools[i]->rt->engine);
+	return n;
+}
+
 const struct hf_listener_info *snap_listener(const struct snap_service *s, uint32_t hash, unsigned *at)
 {
 	for (unsigned i = 0; i < s->n_infos; i++)

@@ -177,6 +177,8 @@ static void add_names(const struct counts *from, struct hf_service_counts *c)
 
 bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_service_counts *c)
 {
+	const struct snap_service *s;
+
 	for (unsigned i = 0; i < net->n_services; i++) {
 		const struct service_rt *rt = net->services[i];
 
@@ -193,6 +195,8 @@ bool hf_net_counts(const struct hf_net *net, const char *service, struct hf_serv
 			for (unsigned r = 0; r < HF_REASON_MAX; r++)
 				c->reasons[r] += get(&rt->counts[w].reasons[r]);
 		}
+		s = snap_service(net->snap, rt->id);
+		c->sessions = s ? snap_sessions(s) : 0;
 		return true;
 	}
 	return false;

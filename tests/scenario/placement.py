@@ -53,6 +53,40 @@ def lingering(s, hosts):
     g.stop()
 
 
+def a_filled_service(s, hosts):
+    """max-sessions of a service: a new user is refused as when no host is left, whoever is bound, or is sent by a host, is not; who is not remembered counts
+    while connected"""
+    def ini(more=""):
+        return s.ini_gateway("gw-filled") + s.ini_rdp(hosts, f"probe = none\nlinger = 1h\n{more}", "max-sessions = 10")
+
+    def leave():
+        d.ask("close")
+        until("all have gone", lambda: not any(x["flows"] for x in g.ctl("servers")["servers"]))
+    g = s.gateway(ini(), name="gw-filled")
+    d = s.desktops(g, name="desktops-filled")
+    equal(d.ask("many 10 prefix=first").get("confirm"), 10, "users of a service with max-sessions = 10")
+    equal({k: v for k, v in d.ask("many 5 prefix=new").items() if k in ("confirm", "refused")}, {"refused": 5}, "five more")
+    leave()
+    equal(d.ask("many 5 prefix=new").get("refused"), 5, "who has left keeps his place")
+    got = d.ask("many 10 prefix=first")
+    equal((got.get("confirm"), got["split"]), (10, 0), f"they come back: {got}")
+    equal(d.ask("connect user=else token=192.0.2.9:3389")["answer"], "refused", "a new user with a token of no member")
+    got = d.ask(f"connect user=sent token={hosts[1].at}")
+    equal((got["answer"], got["host"]), ("confirm", "ts2"), "a new user whom a host has sent")
+    equal(g.drops("desktops")["max-sessions"], 11, "refusals that are counted")
+    leave()
+    g.stop()
+    g = s.gateway(ini("affinity = none").replace("gw-filled", "gw-filled-none"), name="gw-filled-none")
+    d.end()
+    d = s.desktops(g, name="desktops-filled-none")
+    for _ in range(2):                                      # who has left has no place any more
+        got = d.ask("many 15 prefix=any")
+        check(10 <= got.get("confirm", 0) <= 11 and got["confirm"] + got["refused"] == 15, "connections that nobody remembers, two workers:", got)
+        leave()
+    d.end()
+    g.stop()
+
+
 def weights(s, hosts):
     """the hash, too, goes by weight, within the load factor"""
     g = s.gateway(s.ini_gateway("gw-weights") + s.ini_rdp([(hosts[0], "weight=50"), (hosts[1], "weight=150")], "probe = none"), name="gw-weights")
@@ -137,6 +171,7 @@ def run(s):
     hosts = [s.rdp_host(f"ts{i}") for i in (1, 2, 3)]
     balances(s, hosts)
     lingering(s, hosts)
+    a_filled_service(s, hosts)
     weights(s, hosts)
     nobody_remembered(s, hosts)
     slow_start(s, hosts)

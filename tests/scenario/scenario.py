@@ -151,12 +151,12 @@ class Gateway(Process):
         with open(f"/proc/{self.pid}/status") as f:
             return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1])
 
-    def run_ctl(self, *args, timeout=20):
-        return subprocess.run([self.s.program("HOLDFASTCTL", "holdfastctl"), "-s", self.socket, *args], capture_output=True, text=True, timeout=timeout)
+    def run_ctl(self, *args, timeout=20, stdin=None):
+        return subprocess.run([self.s.program("HOLDFASTCTL", "holdfastctl"), "-s", self.socket, *args], capture_output=True, text=True, timeout=timeout, input=stdin)
 
-    def ctl(self, *args, want=0):
+    def ctl(self, *args, want=0, stdin=None):
         """the JSON answer of a command"""
-        r = self.run_ctl("--json", *args)
+        r = self.run_ctl("--json", *args, stdin=stdin)
         check(r.returncode == want, f"holdfastctl {' '.join(args)}: exit {r.returncode}, want {want}: {r.stdout} {r.stderr}")
         return json.loads(r.stdout) if r.stdout.strip() else {}
 

@@ -72,6 +72,39 @@ def a_service(s):
     g.stop()
 
 
+def a_filled_service(s):
+    """max-sessions of a service: new calls alone are refused; of services that share a pool the one without it goes on; who hangs up makes room"""
+    a, b = s.sip_server("fill1"), s.sip_server("fill2")
+    other = "[service trunk]\nprotocol = sip\nlisten = udp://127.0.0.1:0\npool = pbx\n\n"
+    g = s.gateway(s.ini_gateway("fill") + other + s.ini_sip([a, b], "probe = none", service="max-sessions = 20"), name="fill")
+    phones, trunk = s.phones(g, name="fill-phones"), s.phones(g, name="fill-trunk", service="trunk")
+    held = lambda: next(x["sessions"] for x in g.status()["services"] if x["name"] == "calls")
+    got = phones.ask("call 80")
+    check(20 <= got["answered"] <= 21, "calls of a service with max-sessions = 20, and two workers:", got)
+    equal((got["refused"], got["lost"]), ({"503": 80 - got["answered"]}, 0), "all others are refused")
+    equal((held(), g.drops()["max-sessions"]), (got["answered"], 80 - got["answered"]), "sessions, and refusals that are counted")
+    live = phones.ask("calls")["calls"]
+    s.all_home(phones.ask("ask all method=INVITE"), "re-INVITEs while new calls are refused")
+    g.ctl("drain", "fill1")
+    equal(phones.ask("call 5")["refused"], {"503": 5}, "sessions of a server that drains count")
+    g.ctl("undrain", "fill1")
+    equal(phones.ask(f"call 1 replaces={live[0]['id']}")["by_server"], {live[0]["server"]: 1}, "a transfer while new calls are refused")
+    got = phones.ask("call 60 user=112")
+    check(40 <= held() <= 41 and got["answered"] > 10, "emergency calls fill it to twice as many:", got)
+    s.all_home(trunk.ask("call 30"), "calls of a service without max-sessions to the same pool")
+    story = g.ctl("explain", "--service", "calls", "--from", "192.0.2.7", stdin=request("192.0.2.7:5060", 1, mark="fill").decode())["stories"][0]
+    equal((story["server"], [x["reason"] for x in story["steps"] if "reason" in x]), (None, ["max-sessions"]), "a new call, explained")
+    metrics = g.run_ctl("metrics").stdout
+    for line in (f'holdfast_service_sessions{{service="calls"}} {held()}', 'holdfast_service_max_sessions{service="calls"} 20'):
+        check(f"{line}\n" in metrics, line, metrics)
+    check('holdfast_service_max_sessions{service="trunk"}' not in metrics, "no bound, no sample")
+    for x in (phones, trunk):
+        s.all_home(x.ask("ask all"), "requests in calls")
+        s.all_home(x.ask("bye all"), "hanging up")
+    s.all_home(phones.ask("call 20 window=1"), "calls when all have hung up")
+    g.stop()
+
+
 def full_holds(s):
     a, b = s.sip_server("full1"), s.sip_server("full2")
     g = s.gateway(s.ini_gateway("full", extra="max-holds = 10") + s.ini_sip([a, b], "probe = none"), name="full")
@@ -89,5 +122,5 @@ def full_holds(s):
 
 
 def run(s):
-    for case in (a_server, a_service, full_holds):
+    for case in (a_server, a_service, a_filled_service, full_holds):
         case(s)

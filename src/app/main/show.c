@@ -84,10 +84,11 @@ static void show_service(const struct hf_json *s)
 {
 	struct hf_json list, v;
 	struct hf_bytes key;
-	size_t at = 0;
+	size_t at = 0, drop = 0;
+	bool bounded = show_get(s, HF_F_MAX_SESSIONS, &v) && v.kind != HF_JSON_NULL;
 
-	printf("service %s: %s to pool %s, %s open connections, ", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL),
-	       show_text(s, HF_F_FLOWS));
+	printf("service %s: %s to pool %s, %s sessions%s%s, %s open connections, ", show_text(s, HF_F_NAME), show_text(s, HF_F_PROTOCOL), show_text(s, HF_F_POOL),
+	       show_text(s, HF_F_SESSIONS), bounded ? " of " : "", bounded ? show_text(s, HF_F_MAX_SESSIONS) : "", show_text(s, HF_F_FLOWS));
 	if (show_get(s, HF_F_DATAGRAM_FLOWS, &v))
 		printf("%s flows of datagrams, ", show_text(s, HF_F_DATAGRAM_FLOWS));
 	printf("%s messages\n", show_text(s, HF_F_PARCELS));
@@ -96,9 +97,8 @@ static void show_service(const struct hf_json *s)
 			printf("  listen %.*s\n", (int)v.raw.n, (const char *)v.raw.p);
 	show_counts(s, HF_F_REQUESTS, "requests");
 	show_counts(s, HF_F_ANSWERS, "answers");
-	at = 0;
 	if (show_get(s, HF_F_DROPS, &list))
-		while (hf_json_next(&list, &at, &key, &v))
+		while (hf_json_next(&list, &drop, &key, &v))
 			printf("  counted %.*s %.*s\n", (int)key.n, (const char *)key.p, (int)v.raw.n, (const char *)v.raw.p);
 }
 

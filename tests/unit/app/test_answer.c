@@ -55,7 +55,7 @@ static void status_has_its_fields(void **state)
 	gate_assert_raw(&a, "config_file", gate_file);
 	gate_assert_raw(&a, "config_generation", "1");
 	v = item(&a, "services", 1);
-	assert_keys(&v, "name protocol pool listen flows parcels requests answers drops ");
+	assert_keys(&v, "name protocol pool listen sessions max_sessions flows parcels requests answers drops ");
 	gate_assert_raw(&v, "name", "b");
 	gate_assert_raw(&v, "protocol", "tide");
 	gate_assert_raw(&v, "pool", "q");

@@ -133,6 +133,25 @@ static void test_servers_refused(void **state)
 		"[pool pbx]: no server may take a new session: give one at least weight=1..256 (to empty them all, drain them at run time)");
 }
 
+#define BOUNDED(pool) GOOD_SERVICE "max-sessions = 500\n[pool pbx]\nserver = a 192.0.2.11\n" pool
+
+/* A bound that means nothing is warned of. Fails without check_sessions in confcheck.c. */
+static void test_bounded_services(void **state)
+{
+	(void)state;
+	accepts(BOUNDED("max-entries = 500\n"));
+	assert_true(conf->services[0].max_sessions == 500 && !has(false, 5, "max-sessions"));
+	accepts(GOOD_SERVICE "max-sessions = off\n" GOOD_POOL);
+	assert_int_equal(conf->services[0].max_sessions, 0);
+	accepts(BOUNDED("max-entries = 499\n"));
+	assert_true(has(false, 5, "max-sessions: the pools of [service calls] remember 499 sessions at most (max-entries), so that it is never reached"));
+	accepts(BOUNDED("affinity = hash\n"));
+	assert_true(has(false, 5, "max-sessions: [pool pbx] has affinity = hash"));
+	refuses(GOOD_SERVICE "max-sessions = 0\n" GOOD_POOL, 5, "off | 1..268435456");
+	refuses(GOOD_SERVICE "max-sessions = 268435457\n" GOOD_POOL, 5, "off | 1..268435456");
+	refuses(GOOD_SERVICE "max-sessions = many\n" GOOD_POOL, 5, "max-sessions");
+}
+
 static void test_listens(void **state)
 {
 	const struct hf_conf_listen *l;

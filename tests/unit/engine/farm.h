@@ -225,6 +225,7 @@ __attribute__((unused)) static void farm_check(struct farm *f)
 	assert_int_equal(e->open_parts, w);
 	assert_int_equal(farm_counts(f).exceptions, exceptions);
 	assert_int_equal(farm_counts(f).entries, entries);
+	assert_int_equal(hf_engine_sessions(e), farm_counts(f).counted);
 	free(per_slot);
 }
 

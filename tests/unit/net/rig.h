@@ -49,6 +49,7 @@ struct rig {
 };
 
 static struct rig rig;
+static uint32_t rig_entries = 1; /* sessions that its engine can remember */
 static void (*rig_step)(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
 
 static void rig_front_step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts) { rig_step(ctx, ev, acts); }
@@ -79,7 +80,7 @@ static inline uint64_t rig_open(void) { return rig.rt.counts[0].open_flows; }
 
 static inline void rig_conf(void)
 {
-	static const struct hf_engine_conf tables = {.slot_bits = 16, .max_entries = 1};
+	const struct hf_engine_conf tables = {.slot_bits = 16, .max_entries = rig_entries};
 	const struct hf_member_conf ts1 = {.name = HF_LIT("ts1"), .weight = 100};
 	uint16_t id;
 

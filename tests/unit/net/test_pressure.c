@@ -4,6 +4,9 @@
 
 static struct hf_ask question;
 static struct hf_chosen got;
+static uint64_t ref;  /* what `ask` says besides */
+static uint32_t hint;
+static bool opens;
 
 static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
@@ -22,6 +25,17 @@ static int up(void **state)
 	rig.listening = (struct listening){.w = rig.w};
 	rig.w->now_ms = 1000000;
 	rig.w->sheds_until_ms = 0;
+	return e;
+}
+
+static int up_roomy(void **state)
+{
+	int e;
+
+	rig_entries = 1000;
+	e = up(state);
+	rig_entries = 1;
+	ref = 0;
 	return e;
 }
 
@@ -80,13 +94,11 @@ static void begins_again(void **state)
 	assert_false(turn(7011, true));
 }
 
-static uint64_t ref;
-
 static unsigned ask(uint64_t fp, enum hf_life life, unsigned flags, bool urgent)
 {
 	struct hf_addr from = {.family = 4, .ip = {192, 0, 2, 7}, .port = 5060};
 
-	question = (struct hf_ask){.key = {.fp = fp}, .refs = {{.fp = ref}}, .life = life, .life_s = 60, .flags = flags, .urgent = urgent};
+	question = (struct hf_ask){.key = {.fp = fp}, .refs = {{.fp = ref}}, .hint = hint, .hint_why = HF_WHY_TOKEN, .opens = opens, .life = life, .life_s = 60, .flags = flags, .urgent = urgent};
 	got = (struct hf_chosen){0};
 	deliver_datagram(rig.w, &rig.service, 0, HF_LIT("text"), &from, &rig.info.addr);
 	return got.server ? HF_R_NONE : got.none;
@@ -135,10 +147,88 @@ static void who_passes_over(void **state)
 	assert_int_equal(passed[2], 3);
 }
 
+/* Three, whoever opened them: what counts already goes on, and so does who names it or is named a server by a token of it; what has ended, or was never
+ * counted, fills a place as a new one does. Emergency calls fill it to twice as many. Without is_filled() all pass; with goes_on() in its place what was
+ * challenged passes; without the sum over states in hf_engine_sessions a server that drains would make room. */
+static void a_filled_service(void **state)
+{
+	struct hf_engine *e = rig.pool_rt.engine;
+	const struct hf_lesson challenged = {.key = {.fp = 4}, .life = HF_LIFE_LINGER, .life_s = 32}, gone = {.key = {.fp = 2}, .life = HF_LIFE_END};
+
+	(void)state;
+	rig.service_conf.max_sessions = 3;
+	assert_int_equal(ask(4, HF_LIFE_START, HF_COUNTED | HF_TENTATIVE, false), HF_R_NONE);
+	assert_int_equal(hf_engine_learn(e, &challenged, rig.w->now_ms), HF_OK);
+	for (uint64_t fp = 1; fp <= 3; fp++)
+		assert_int_equal(ask(fp, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);
+	hf_engine_mark(e, 1, HF_MARK_DRAIN, true, rig.w->now_ms);
+	hf_engine_mark(e, 1, HF_MARK_DOWN, true, rig.w->now_ms);
+	assert_int_equal(hf_engine_sessions(e), 3);
+	assert_int_equal(ask(5, HF_LIFE_START, HF_COUNTED, false), HF_R_SESSIONS);
+	assert_int_equal(ask(5, HF_LIFE_OPEN, HF_COUNTED, false), HF_R_SESSIONS);
+	hf_engine_mark(e, 1, HF_MARK_DRAIN, false, rig.w->now_ms);
+	hf_engine_mark(e, 1, HF_MARK_DOWN, false, rig.w->now_ms);
+	assert_int_equal(ask(5, HF_LIFE_START, HF_COUNTED, false), HF_R_SESSIONS);
+	assert_int_equal(ask(4, HF_LIFE_START, HF_COUNTED, false), HF_R_SESSIONS); /* it was challenged, and others have come meanwhile */
+	assert_int_equal(ask(3, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);     /* sent again */
+	assert_int_equal(ask(5, HF_LIFE_TOUCH, HF_COUNTED, false), HF_R_NONE);     /* within a session */
+	assert_int_equal(ask(5, HF_LIFE_START, 0, false), HF_R_NONE);              /* no session: a message, a registration */
+	ref = 3;
+	assert_int_equal(ask(6, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);     /* a transfer */
+	ref = 0;
+	for (uint64_t fp = 10; fp <= 11; fp++)
+		assert_int_equal(ask(fp, HF_LIFE_START, HF_COUNTED, true), HF_R_NONE);
+	assert_int_equal(hf_engine_sessions(e), 6);
+	assert_int_equal(ask(12, HF_LIFE_START, HF_COUNTED, true), HF_R_SESSIONS);
+	rig.service_conf.max_sessions = 6;
+	assert_int_equal(ask(13, HF_LIFE_START, HF_COUNTED, false), HF_R_SESSIONS);
+	assert_int_equal(hf_engine_learn(e, &gone, rig.w->now_ms), HF_OK);
+	assert_int_equal(ask(13, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);
+}
+
+/* What will be learnt as a session is one, whatever it asks with: a desktop whose token or id decides. Fails without `opens` in may_open(), and without
+ * WHY_TOKEN in is_led() a host that redirects gets nobody. */
+static void learnt_later(void **state)
+{
+	(void)state;
+	rig.service_conf.max_sessions = 1;
+	assert_int_equal(ask(1, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);
+	opens = true;
+	assert_int_equal(ask(2, HF_LIFE_NONE, 0, false), HF_R_SESSIONS);
+	assert_int_equal(ask(1, HF_LIFE_NONE, 0, false), HF_R_NONE);
+	hint = RIG_MEMBER;
+	assert_int_equal(ask(2, HF_LIFE_NONE, 0, false), HF_R_NONE);
+	hint = 0;
+	opens = false;
+	assert_int_equal(ask(2, HF_LIFE_NONE, 0, false), HF_R_NONE);
+}
+
+/* Who asks why is told so, and nothing of a second is used up. Fails when explanations pass over the limits. */
+static void is_explained(void **state)
+{
+	static uint8_t memory[HF_EXPLAIN_ARENA];
+	static struct hf_story story;
+	struct hf_arena arena;
+	struct hf_addr nobody = {0};
+
+	(void)state;
+	rig.service_conf.max_sessions = 1;
+	rig.net->snap = &rig.snap;
+	hf_arena_init(&arena, memory, sizeof memory);
+	assert_int_equal(ask(1, HF_LIFE_START, HF_COUNTED, false), HF_R_NONE);
+	question = (struct hf_ask){.key = {.fp = 2}, .life = HF_LIFE_START, .life_s = 60, .flags = HF_COUNTED};
+	assert_true(hf_net_explain(rig.net, 0, HF_LIT("text"), &nobody, HF_TRANSPORTS, &arena, &story));
+	assert_true(got.server == 0 && got.none == HF_R_SESSIONS);
+	assert_true(story.n == 1 && story.note[0].act.kind == HF_ACT_ASK && !story.note[0].answer.server && !story.note[0].trace.n);
+	rig.net->snap = NULL;
+	assert_int_equal(hf_engine_sessions(rig.pool_rt.engine), 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, rig_down)
+#define R(f) cmocka_unit_test_setup_teardown(f, up_roomy, rig_down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(begins_late), T(an_end_between), T(a_pause_between), T(begins_again), T(what_is_refused), T(who_passes_over)};
+	const struct CMUnitTest tests[] = {T(begins_late), T(an_end_between), T(a_pause_between), T(begins_again), T(what_is_refused), T(who_passes_over), R(a_filled_service), R(learnt_later), R(is_explained)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
