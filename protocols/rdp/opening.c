@@ -52,12 +52,17 @@ static unsigned read_hello(struct hf_bytes in, size_t *need)
 {
 	size_t record, hello;
 
+	*need = 2;
+	if (in.n < *need)
+		return X224_WAIT;
+	if (in.p[1] != TLS_MAJOR)
+		return RDP_R_NOT_RDP;
 	*need = RECORD_HEAD + HELLO_HEAD;
 	if (in.n < *need)
-		return in.n > 1 && in.p[1] != TLS_MAJOR ? RDP_R_NOT_RDP : X224_WAIT;
+		return X224_WAIT;
 	record = hf_get16(in.p + 3);
 	hello = (size_t)in.p[6] << 16 | hf_get16(in.p + 7);
-	if (in.p[1] != TLS_MAJOR || record > HELLO_MAX || in.p[RECORD_HEAD] != CLIENT_HELLO || hello + HELLO_HEAD > record)
+	if (record > HELLO_MAX || in.p[RECORD_HEAD] != CLIENT_HELLO || hello + HELLO_HEAD > record)
 		return RDP_R_NOT_RDP;
 	*need = RECORD_HEAD + record;
 	return in.n < *need ? X224_WAIT : 0;

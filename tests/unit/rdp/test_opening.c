@@ -13,7 +13,8 @@ enum { H1 = 0x11 };
 static struct rdp_conf forwards = {.pre_connection = RDP_BLOB_FORWARD}, directs = {.direct_tls = RDP_DIRECT_SOURCE},
 		       both = {.pre_connection = RDP_BLOB_FORWARD, .direct_tls = RDP_DIRECT_SOURCE}, none;
 
-/* Each row whole and in every cut, which waits for no octet behind the blob's own before it looks at what it has. */
+/* Each row whole and in every cut, which waits for no octet that the verdict does not need: none behind the blob's own, and of what is no TLS for the
+ * second alone. */
 static void r_blobs(void **state)
 {
 	static const struct { const struct rdp_conf *conf; const char *octets; unsigned end; size_t blob; bool direct; } rows[] = {
@@ -46,7 +47,7 @@ static void r_blobs(void **state)
 
 			memcpy(p, all.p, n);
 			early = opening_read(rows[i].conf, hf_bytes_of(p, n), &o, &need);
-			if (early == X224_WAIT ? need <= n || (!end && need > all.n) : early != end)
+			if (early == X224_WAIT ? need <= n || need > all.n : early != end)
 				fail_msg("%s cut at %zu: %u, %zu more", rows[i].octets, n, early, need);
 			free(p);
 		}
