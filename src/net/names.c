@@ -8,17 +8,12 @@
 #include <stdlib.h>
 
 #include "holdfast/log.h"
+#include "patience.h"
 #include "resolve.h"
 
 #define TTL_MIN_S 5     /* what says less is asked this often */
 #define TTL_MAX_S 3600  /* a server that has moved is found within the hour, whatever was said */
-#define RETRY_MIN_MS 5000
-#define RETRY_MAX_MS 60000
 #define GATHER_MS 20    /* answers of many names become one snapshot */
-#define NEXT_MS 3000    /* an address is probed for so long at least before the next is; when all have been, twice as long, four times ... */
-#define AGAIN_MS 2000   /* it could not be put in force: after this, then twice, four times ... */
-#define LONG_MS 60000   /* an address that was not asked to give way for so long has served meanwhile */
-#define DOUBLINGS 5     /* no wait grows beyond 32 times what it was: one and a half minutes */
 
 struct name {
 	struct names *all;
@@ -28,8 +23,7 @@ struct name {
 	struct hf_addr addr; /* family 0: nothing was said yet */
 	struct hf_addr all_at[RESOLVED_MAX]; /* that can be sent to, in order */
 	unsigned n;
-	uint64_t next_ms;    /* when another of them may be tried */
-	unsigned rounds;     /* of all of them in vain, counted in addresses */
+	struct patience patience; /* with the one in use */
 	char why[64];        /* the last answer was none; "" */
 	unsigned failed;     /* in a row */
 	bool kept, asking;
@@ -44,8 +38,6 @@ struct names {
 	struct hf_timer *apply;
 	unsigned refused;      /* a snapshot with the new addresses, so often in a row */
 };
-
-static uint64_t longer(uint64_t ms, unsigned times) { return ms << (times < DOUBLINGS ? times : DOUBLINGS); }
 
 static void put_in_force(void *arg);
 
@@ -100,7 +92,7 @@ static void put_in_force(void *arg)
 	if (e != HF_OK) {
 		if (n->refused == 0)
 			hf_log(HF_LOG_ERROR, "event=resolve-failed error=\"an address has changed and cannot be put in force yet: %s\"", hf_log_text(hf_writer_view(&why)));
-		hf_timer_set(n->apply, longer(AGAIN_MS, n->refused++));
+		hf_timer_set(n->apply, patience_apply_ms(n->refused++));
 	} else {
 		n->refused = 0;
 	}
@@ -158,19 +150,18 @@ static void tell_members(const struct name *x)
 
 static void failed(struct name *x, const char *why)
 {
-	uint64_t wait = longer(RETRY_MIN_MS, x->failed);
+	uint64_t wait = patience_ask_ms(x->failed);
 
 	snprintf(x->why, sizeof x->why, "%s", why);
 	if (x->failed++ == 0)
 		hf_log(HF_LOG_WARN, "event=resolve-failed host=%s error=\"%s\" kept=%s", x->host, why, x->addr.family ? "yes" : "no");
 	tell_members(x);
-	hf_timer_set(x->timer, wait < RETRY_MAX_MS ? wait : RETRY_MAX_MS);
+	hf_timer_set(x->timer, wait);
 }
 
 static void move_to(struct name *x, unsigned i)
 {
 	x->addr = x->all_at[i];
-	x->next_ms = hf_clock_ms() + longer(NEXT_MS, x->rounds / x->n);
 	log_found(x);
 	hf_timer_set(x->all->apply, GATHER_MS);
 }
@@ -193,7 +184,7 @@ static void answered(void *arg, const struct resolved *r)
 	x->why[0] = 0;
 	hf_timer_set(x->timer, (uint64_t)ttl * 1000);
 	if (place_of(x) == x->n) {
-		x->rounds = 0;
+		patience_begin(&x->patience, hf_clock_ms());
 		move_to(x, 0);
 	}
 }
@@ -204,8 +195,8 @@ void names_next(struct names *n, const struct snap_member *m)
 		struct hf_addr at = m->addr;
 
 		at.port = 0;
-		if (x->n > 1 && hf_bytes_ieq(hf_bytes_str(x->host), m->host) && hf_addr_eq(&x->addr, &at) && hf_clock_ms() >= x->next_ms) {
-			x->rounds = hf_clock_ms() - x->next_ms < LONG_MS ? x->rounds + 1 : 1; /* the one in use had served */
+		if (x->n > 1 && hf_bytes_ieq(hf_bytes_str(x->host), m->host) && hf_addr_eq(&x->addr, &at) && patience_over(&x->patience, hf_clock_ms())) {
+			patience_next(&x->patience, x->n, hf_clock_ms());
 			move_to(x, (place_of(x) + 1) % x->n);
 		}
 	}

@@ -50,6 +50,42 @@ void hf_snapshot_drop(struct hf_net *net, struct hf_snapshot *s)
 	lasting_forget_unpublished(net);
 }
 
+static struct snap_pool *pool_of(const struct hf_snapshot *s, const struct hf_conf_pool *c)
+{
+	for (unsigned i = 0; i < s->n_pools; i++)
+		if (s->pools[i].conf == c)
+			return &s->pools[i];
+	return NULL;
+}
+
+static const struct snap_service *service_of(const struct hf_snapshot *s, const struct hf_conf_service *c)
+{
+	for (unsigned i = 0; i < s->n_services; i++)
+		if (s->services[i].conf == c)
+			return &s->services[i];
+	return NULL;
+}
+
+/* What a configuration names in files is read when it is new. When only an address of it changes, what was read goes on: a file may be gone by then, or
+ * another one that only a reload takes. */
+static bool files_of_pool(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why)
+{
+	const struct snap_pool *now = net->snap ? pool_of(net->snap, p->conf) : NULL;
+
+	if (now)
+		p->tls = tls_keep(now->tls);
+	return now || (layers_of_pool(conf, p, why) && probe_program_fit(p->conf, why));
+}
+
+static bool files_of_service(const struct hf_net *net, struct snap_service *v, struct hf_writer *why)
+{
+	const struct snap_service *now = net->snap ? service_of(net->snap, v->conf) : NULL;
+
+	if (now)
+		v->tls = tls_keep(now->tls);
+	return now || layers_of_service(net, v, why);
+}
+
 static enum hf_err build_pools(struct hf_net *net, const struct hf_conf *conf, struct hf_snapshot *s, struct hf_writer *why)
 {
 	for (unsigned i = 0; i < conf->n_pools; i++) {
@@ -63,21 +99,13 @@ static enum hf_err build_pools(struct hf_net *net, const struct hf_conf *conf, s
 		if (!p->rt)
 			return HF_ENOMEM;
 		s->n_pools++;
-		if (!layers_of_pool(conf, p, why) || !probe_program_fit(p->conf, why))
+		if (!files_of_pool(net, conf, p, why))
 			return HF_EINVAL;
 		e = roster_make(net, conf, p, why);
 		if (e != HF_OK)
 			return e;
 	}
 	return HF_OK;
-}
-
-static struct snap_pool *pool_of(const struct hf_snapshot *s, const struct hf_conf_pool *c)
-{
-	for (unsigned i = 0; i < s->n_pools; i++)
-		if (s->pools[i].conf == c)
-			return &s->pools[i];
-	return NULL;
 }
 
 static enum hf_err build_service(struct hf_net *net, struct hf_snapshot *s, const struct hf_conf_service *c, struct hf_writer *why)
@@ -98,7 +126,7 @@ static enum hf_err build_service(struct hf_net *net, struct hf_snapshot *s, cons
 		HF_BUG_ON(!v->pools[k]);
 	}
 	v->pool = v->pools[0];
-	if (!layers_of_service(net, v, why))
+	if (!files_of_service(net, v, why))
 		return HF_EINVAL;
 	e = listeners_open(net, s, v, why);
 	return e == HF_OK ? listeners_own(v) : e;

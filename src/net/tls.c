@@ -14,6 +14,13 @@ static struct tls *make(unsigned n)
 	return t;
 }
 
+struct tls *tls_keep(struct tls *t)
+{
+	if (t)
+		atomic_fetch_add(&t->refs, 1);
+	return t;
+}
+
 void tls_drop(struct tls *t)
 {
 	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)

@@ -13,6 +13,7 @@ struct tls; /* one side's identity and rules; counted, since connections outlive
 /* Control thread. NULL: `why` says which file is no good and what is wrong with it; it names no service or pool. */
 struct tls *tls_serve(const struct hf_conf_service *c, const uint8_t keys[TLS_TICKET_KEYS], struct hf_writer *why) HF_MUST_USE;
 struct tls *tls_reach(const struct hf_conf_pool *c, struct hf_writer *why) HF_MUST_USE;
+struct tls *tls_keep(struct tls *t); /* of one more owner; returns t, which may be NULL */
 void tls_drop(struct tls *t); /* NULL is fine */
 /* Differs where a peer would see or be asked something else, or must prove another name (as in tls_dial): a connection is used again only by who has
  * the same. */

@@ -1,5 +1,8 @@
 """Servers written by name: found at start and when what was said expires or the file is read again, moved without a session that moves, kept when no
 name server answers and over a restart, and looked for at the next of their addresses when they do not answer themselves; nothing that a phone sends is looked up. Without the last answers kept, a name server that is down takes the servers along."""
+import os, socket, ssl
+
+from _certs import Authority
 from scenario import Peer, check, equal, until
 
 
@@ -10,6 +13,30 @@ def at(g, name):
 
 def found(g, name, where):
     until(f"{name} is at {where}", lambda: at(g, name) == ("up", where), 15)
+
+
+def lost_files(s, dns):
+    """an address that changes looks at no file: a certificate that is gone, and a program that cannot be run any more, do not keep it from being put in force;
+    a reload refuses them, and changes nothing"""
+    crt, script = Authority(s).make("gw", "DNS:gw.example.com"), s.path("probe")
+    with open(script, "w") as f:
+        f.write("#!/bin/sh\nexit 0\n")
+    os.chmod(script, 0o755)
+    ini = s.ini_gateway("lost", extra=f"resolver = {dns.at}") + s.ini_sip(
+        ["pbx9 pbx9.example.com:5999"], f"probe = program\nprobe-program = {script}", f"tls-certificate = {crt.line()}", listen="udp://127.0.0.1:0 tls://127.0.0.1:0")
+    dns.ask("mute on=no")
+    dns.ask("set host=pbx9.example.com at=127.0.0.2 ttl=1")
+    g = s.gateway(ini, name="lost")
+    at = lambda: g.server("pbx9")["address"]
+    until("it is found", lambda: at() == "127.0.0.2:5999")
+    for gone in (crt.cert, script):
+        os.unlink(gone)
+    dns.ask("set host=pbx9.example.com at=127.0.0.3 ttl=1")
+    until("it is found where it has moved", lambda: at() == "127.0.0.3:5999", 15)
+    check(g.run_ctl("reload").returncode != 0, "a reload without its certificate was taken")
+    with socket.create_connection(tuple(g.at(transport="tls").rsplit(":", 1)), 5) as c, ssl._create_unverified_context().wrap_socket(c) as t:
+        check(t.version(), "a client meets the certificate as it was read")
+    g.stop()
 
 
 def run(s):
@@ -71,3 +98,4 @@ def run(s):
     equal([at(g, n) for n in ("pbx1", "pbx2")], [("up", moved), ("up", other.at)], "what was said before the restart")
     equal(set(dns.stats()["asked"]), {"pbx1.example.com", "pbx2.example.com", "new.example.com"}, "names that were looked up")
     g.stop()
+    lost_files(s, dns)
