@@ -61,12 +61,16 @@ uint32_t sip_registered_s(const struct sip_msg *m)
 }
 
 /* The registration is where it was answered, whoever was asked before, and lives exactly as long as it was granted: LINGER sets a life that
- * an older grant had made longer, START makes the bond, or moves it. */
+ * an older grant had made longer, START makes the bond, or moves it. Its Call-ID's entry was for the transaction and its challenge: a phone that renews
+ * sooner than that ends goes by the bond too, or a user's phones would stay at two servers and draw the bond back and forth. */
 static void registered(struct sip_step *s, const struct sip_hf *hf, const struct hf_key *key)
 {
 	uint32_t granted = sip_registered_s(&s->p->msg), seconds = sip_grant_s(s, granted);
 	struct hf_act *a;
 
+	a = hf_act(s->acts, HF_ACT_LEARN);
+	a->learn.key = sip_call_key(s, s->p->msg.call_id);
+	a->learn.life = HF_LIFE_END;
 	(void)learn(s, key, HF_LIFE_LINGER, seconds);
 	if (!granted)
 		return;

@@ -1,6 +1,6 @@
 """key = user: what a phone registers, publishes and subscribes, and the calls to and from it, meet on one server, through a server that joins, one that is
-drained and one that dies. A registration that is renewed leaves a server that drains, and the calls to its user follow; calls that are up
-stay. Then a chain of keys: tenants by a header, else by the domain. And a phone that comes back over another connection."""
+drained and one that dies. A registration that is renewed leaves a server that drains, and the calls to its user follow, and his other phones; calls that
+are up stay. Then a chain of keys: tenants by a header, else by the domain. And a phone that comes back over another connection."""
 import re, socket, sys
 
 from scenario import PEERS, SLOW, check, equal, until
@@ -43,8 +43,8 @@ class Phone:
                 pass
         check(False, f"no answer to {method} {uri}")
 
-    def register(self, user, **k):
-        return self.ask("REGISTER", "lab.example", user, f"{user}@lab.example", call_id=f"registration-of-{user}", **k)
+    def register(self, user, phone="", **k):
+        return self.ask("REGISTER", "lab.example", user, f"{user}@lab.example", call_id=f"registration-of-{user}{phone}", **k)
 
 
 def everything_of(p, user, home, what):
@@ -78,6 +78,8 @@ def users(s):
     mine = [u for u in USERS if home[u] == old]
     phones = s.phones(g, name="users-phones")
     s.all_home(phones.ask("call 5 uri=sip:user0@lab.example"), "calls to user0")
+    for u in mine:
+        equal(p.register(u, "-elsewhere"), old, f"another phone of {u}")
     g.ctl("drain", old)
     for u in mine:
         equal(p.ask("INVITE", f"{u}@lab.example"), old, f"{u} is still registered at a server that drains")
@@ -92,6 +94,9 @@ def users(s):
     s.all_home(phones.ask("ask all"), "calls that were up")
     s.all_home(phones.ask("bye all"), "calls that were up")
     g.ctl("undrain", old)
+    for u in mine:
+        equal(p.register(u, "-elsewhere"), home[u], f"the other phone of {u}, that was at {old}, renews")
+        equal(p.register(u), home[u], f"{u} renews behind the other phone")
 
     # dead: who renews is registered elsewhere
     dead = home["user1"]
