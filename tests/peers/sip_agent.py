@@ -4,13 +4,19 @@ are this with a command line. No product code, no media.
 Every message that it sends names it in an X-Server header. An agent remembers who took each of its calls and compares with who answers later:
 `moved` counts requests of a live call that reached another agent, `strangers` counts requests that came for a call that this one does not hold.
 Transactions are those of RFC 3261 section 17: retransmissions from 500 ms on, ACK with the INVITE's branch for a refusal, a new one for a 2xx."""
-import asyncio, collections, itertools, json, os, re, socket, time
+import asyncio, collections, hashlib, itertools, json, os, re, socket, time
 
 from sip_text import Message, address, bare, compose, param, user
 
 T1, GIVE_UP = 0.5, 8.0    # first retransmission; when a request without any answer is lost (64*T1 would hold a failing test for 32 s)
 KEEP = 40.0               # how long finished transactions answer retransmissions: a little above 64*T1
 now = time.monotonic
+
+
+def mark():
+    """what tells this agent's Call-IDs, branches and tags from another's: drawn, or made of what a test says, so that its calls are the same each time"""
+    said = os.environ.get("HOLDFAST_PEER")
+    return hashlib.sha256(said.encode()).hexdigest()[:8] if said else os.urandom(4).hex()
 
 
 class Ask:
@@ -54,7 +60,7 @@ class Agent:
         self.heard = collections.Counter()                # requests received, by method
         self.mode = dict(options="200", invite="", all="", register="200", retry="", expires="3600",
                          ring="120")                     # s that an INVITE that was answered 1xx may ring
-        self.serial, self.mark = itertools.count(1), os.urandom(4).hex()
+        self.serial, self.ids, self.mark = itertools.count(1), itertools.count(1), mark()     # ids: of calls, in the order in which they are opened
         for i in range(sockets):
             s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
             for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
@@ -169,7 +175,7 @@ class Agent:
         return compose(f"ACK {r.uri} SIP/2.0", h)
 
     def opening(self, method, uri, sock, frm, to, branch, extra=(), call_id=None, body=b""):
-        call_id = call_id or f"{self.mark}-{next(self.serial)}@{self.at[0][0]}"
+        call_id = call_id or f"{self.mark}-{next(self.ids)}@{self.at[0][0]}"
         h = [("Via", self.via(sock, branch)), ("Max-Forwards", "70"), ("From", f"<{frm}>;tag={next(self.serial)}{self.mark}"), ("To", f"<{to}>"),
              ("Call-ID", call_id), ("CSeq", f"1 {method}"), ("Contact", f"<sip:{user(frm)}@{self.me[sock]}>"), ("X-Server", self.name)]
         return compose(f"{method} {uri} SIP/2.0", h + list(extra), body)

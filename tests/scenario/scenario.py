@@ -3,7 +3,7 @@
 A scenario is a file beside this one with a docstring, `def run(s)` and, where it differs, TIMEOUT in seconds. `s` is a Scenario: it makes a
 directory, starts the gateway and the peers, and ends exactly the processes that it started. A check that fails raises Failed; Skip says
 why a scenario cannot run here. run.py runs them."""
-import contextlib, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time
+import contextlib, hashlib, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(os.path.dirname(HERE), "peers")
@@ -93,7 +93,8 @@ class Process:
 class Peer(Process):
     """a scripted peer of tests/peers: `peer.ask("call 20")` -> its answer; tell and answer are the two halves"""
     def __init__(self, s, name, program, *args):
-        super().__init__(s, name, [sys.executable, os.path.join(PEERS, program), *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        env = dict(os.environ, HOLDFAST_PEER=f"{s.name} {len(s.children)}")     # its Call-IDs are made of that
+        super().__init__(s, name, [sys.executable, os.path.join(PEERS, program), *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
         self.label, self.ready = name, self.answer()
         self.host, self.port = self.ready.get("host", "127.0.0.1"), self.ready.get("port", 0)
         self.at = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -263,11 +264,21 @@ class Scenario:
 
     # ---- configuration
 
-    def ini_gateway(self, name="gateway", workers=2, extra=""):
-        for d in ("state", "run"):
-            os.makedirs(self.path(f"{name}.{d}"), exist_ok=True)
+    def ini_gateway(self, name="gateway", workers=2, extra="", keys=True):
+        """keys: the same ones at each run; else it draws its own"""
+        if not os.path.isdir(self.path(f"{name}.state")):
+            os.makedirs(self.path(f"{name}.state"))
+            if keys:
+                self.keys(name)
+        os.makedirs(self.path(f"{name}.run"), exist_ok=True)
         return (f"[gateway]\nworkers = {workers}\nstate-dir = {self.path(name + '.state')}\nrun-dir = {self.path(name + '.run')}\n"
                 f"admin-socket = {self.path(name + '.sock')}\n{extra}\n")
+
+    def keys(self, name):
+        """the secret of a gateway, where it would make one: whose home is where is no matter of chance, and no share of calls is ever far from its mean"""
+        drawn = hashlib.sha256(f"{self.name} {name}".encode()).hexdigest()
+        with open(self.path(f"{name}.state/cluster.secret"), "w", opener=lambda p, flags: os.open(p, flags, 0o600)) as f:
+            f.write(f"hash {drawn[:32]}\nsign {drawn[32:]}\n")
 
     def ini_servers(self, servers):
         """lines of peers, or of (peer or "NAME ADDRESS", "weight=50") pairs"""
