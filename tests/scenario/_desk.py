@@ -3,7 +3,7 @@ import os, socket, struct, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peers"))
 import rdp_text
-from scenario import SLOW, check, until
+from scenario import SLOW, check, free_port, until
 
 WAIT = 10 * SLOW
 
@@ -52,7 +52,7 @@ def reset(sock):
 
 class Host:
     def __init__(self, label, backlog=512):
-        self.label, self.s = label, socket.create_server(("127.0.0.1", 0), backlog=backlog)
+        self.label, self.s = label, socket.create_server(("127.0.0.1", free_port()), backlog=backlog)
         self.s.settimeout(WAIT)
         self.at = "127.0.0.1:%d" % self.s.getsockname()[1]
 

@@ -1,5 +1,5 @@
 """sipp as servers that say their name and as callers that check who answers inside a call (sipp/*.xml): helpers of the scenarios with sipp."""
-import os, socket
+import os
 
 from scenario import HERE, check, free_port
 
@@ -10,15 +10,9 @@ def bracketed(host):
     return f"[{host}]" if ":" in host else host
 
 
-def port_of(host, kind):
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind) as s:
-        s.bind((host, 0))
-        return s.getsockname()[1]
-
-
 def server(s, name, transport="u1", host="127.0.0.1"):
     """a sipp server and its line for the pool; sipp cannot say which port it took"""
-    port = port_of(host, socket.SOCK_DGRAM if transport[0] == "u" else socket.SOCK_STREAM)
+    port = free_port(host)
     p = s.start(name, ["sipp", "-sf", f"{XML}/server.xml", "-t", transport, "-i", host, "-p", str(port), "-l", "5000", "-nostdin", "-key", "srv", name, "-trace_err", "-error_file", s.path(f"{name}.err"),
                        "-trace_stat", "-stf", s.path(f"{name}.csv"), "-fd", "1", "-buff_size", "1048576"], cwd=s.dir)
     return p, f"{name} {'udp' if transport[0] == 'u' else 'tcp'}://{bracketed(host)}:{port}"

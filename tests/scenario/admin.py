@@ -49,7 +49,7 @@ def garbage(g):
     finally:
         for c in idle:
             c.close()
-    until("the admin socket answers after all that", lambda: g.run_ctl("status").returncode == 0, 10)
+    until("the admin socket answers after all that", lambda: g.run_ctl("status").returncode == 0)
 
 
 def commands(s, g, phones):

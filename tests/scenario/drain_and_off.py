@@ -78,7 +78,7 @@ def deadlines(s, g, phones, desks, ini, pbx):
     g.reload(ini(servers=pbx[1:], pbx="removed-expiry = 2s"))
     s.all_home(phones.ask("ask all server=pbx1"), "calls of a removed server")
     check(g.server("pbx1")["removed"] and g.server("pbx1")["deadline_s"] in (1, 2), "a removed server:", g.server("pbx1"))
-    until("it is forgotten", lambda: g.server("pbx1") is None, 15)
+    until("it is forgotten", lambda: g.server("pbx1") is None)
     check("event=server-off pool=pbx server=pbx1 reason=removed-expiry" in g.text() and "event=forget pool=pbx" in g.text(), "the events")
     phones.ask("forget server=pbx1")
     s.all_home(phones.ask("ask all"), "calls of the others")

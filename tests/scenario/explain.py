@@ -61,7 +61,7 @@ def calls(s, g, servers):
     for n in range(90):
         if n in (30, 60):
             g.ctl("drain" if n == 30 else "undrain", "pbx1")
-            until("the slots have followed", lambda: slots(g)["pbx1"] == (0 if n == 30 else home), 10)
+            until("the slots have followed", lambda: slots(g)["pbx1"] == (0 if n == 30 else home))
         before = entries(g, "pbx")
         more = f"Replaces: call-{n - 7}@lab.example;to-tag=x;from-tag=y\r\n" if n % 10 == 9 else ""
         told = explain(s, g, invite(n, more=more), "--from", me)

@@ -1,7 +1,7 @@
 """Weeks of a desktop farm: users of every spelling come and go while hosts blip, reboot, drain and are patched one after the other, and the gateway is
 stopped, killed and started again. Not one user gets a second session beside one that is held: with `on-down = hold` not even by a host that was down for a
 moment, with `move` only by one that was down then. New users are spread within the load factor. 400 users, or 10,000 with HOLDFAST_FULL=1."""
-from scenario import FULL, Peer, check, equal, free_port, until
+from scenario import FULL, Peer, check, equal, place, until
 
 TIMEOUT = 900 if FULL else 150
 USERS, HOSTS = (10000, 8) if FULL else (400, 4)
@@ -14,7 +14,7 @@ class Life:
     def __init__(self, s, name, pool, *more):
         self.s, self.name = s, name
         self.hosts = [s.rdp_host(f"{name}{i}") for i in range(1, HOSTS + 1)]
-        self.ini = s.ini_gateway(name) + s.ini_rdp(self.hosts, PROBE + pool, "own-domains = CORP", listen=f"tcp://127.0.0.1:{free_port()}")
+        self.ini = s.ini_gateway(name) + s.ini_rdp(self.hosts, PROBE + pool, "own-domains = CORP", listen=f"tcp://{place()}")
         self.start()
         for h in self.hosts:
             self.g.wait_state(h.label, "up")
@@ -40,7 +40,7 @@ class Life:
 
     def up(self, h):
         h.ask("set mode=up")
-        until(f"{h.label} is seen to be up", lambda: self.g.state(h.label) != "down", 10)
+        until(f"{h.label} is seen to be up", lambda: self.g.state(h.label) != "down")
         self.farm.ask(f"host name={h.label} state=up")
 
     def blip(self, h):

@@ -2,7 +2,7 @@
 agent number and password; a collector that is not there or does not read slows nobody; a reload switches it on and off."""
 import os, socket, struct, sys, time
 
-from scenario import PEERS, check, equal, free_port, until
+from scenario import PEERS, check, equal, place, until
 
 sys.path.insert(0, PEERS)
 from sip_text import Message
@@ -78,8 +78,7 @@ def run(s):
     x = [y for y in hear(c) if y["session"] == b"over-tcp"]
     equal(sorted(y["protocol"] for y in x), [6, 6, 17, 17], "a request over TCP, and its way over UDP")
 
-    gone = free_port(kind=socket.SOCK_DGRAM)                 # nobody listens there
-    g.reload(ini(s, servers, f"hep = udp://127.0.0.1:{gone}"))
+    g.reload(ini(s, servers, f"hep = udp://{place()}"))       # nobody listens there
     s.all_home(phones.ask("call 30"), "calls without a collector")
     s.all_home(phones.ask("bye all"), "hanging up")
     g.reload(ini(s, servers, "hep = off"))

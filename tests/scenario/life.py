@@ -1,7 +1,7 @@
 """A day of calls and weeks of a desktop farm in a minute each (the torture folder's sip-call-life and rdp-farm-life, where HOLDFAST_SHARED names it), with
 servers that join, drain, are weighed anew, leave, fall silent and die. Not one request may reach a server that does not hold its call, and no
 user may get a second session, not even by a host that was down for a moment."""
-import os, re, socket, subprocess, sys, time
+import os, re, subprocess, sys, time
 
 from scenario import FULL, SLOW, Skip, check, free_port
 
@@ -39,7 +39,7 @@ def tell(name, r, faults, **limits):
 
 
 def sip(s, run_dir, faults):
-    servers = [f"s{i}=127.0.21.{30 + i}:{free_port(f'127.0.21.{30 + i}', socket.SOCK_DGRAM)}" for i in range(1, 7)]
+    servers = [f"s{i}=127.0.21.{30 + i}:{free_port(f'127.0.21.{30 + i}')}" for i in range(1, 7)]
     lines = [x.replace("=", " ") for x in servers]
     g = s.gateway(s.ini_gateway("sip") + s.ini_sip(lines[:-1], f"probe = options\nprobe-interval = {int(500 * SLOW)}ms\nprobe-timeout = {int(300 * SLOW)}ms\nprobe-fall = 2\nprobe-rise = 1", listen="udp://127.0.21.1:0"), name="sip")
     program, edit = s.program("HOLDFASTCTL", "holdfastctl"), s.path("edit.py")

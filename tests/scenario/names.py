@@ -12,7 +12,7 @@ def at(g, name):
 
 
 def found(g, name, where):
-    until(f"{name} is at {where}", lambda: at(g, name) == ("up", where), 15)
+    until(f"{name} is at {where}", lambda: at(g, name) == ("up", where))
 
 
 def lost_files(s, dns):

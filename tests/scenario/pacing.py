@@ -3,7 +3,7 @@ left at a host that drains is listed with the time that is left. Without gate.c 
 when a dial fails nobody's turn is kept."""
 import asyncio, re, socket, sys, threading
 
-from scenario import PEERS, SLOW, check, equal, until
+from scenario import PEERS, SLOW, check, equal, free_port, until
 
 sys.path.insert(0, PEERS)
 import rdp_text
@@ -15,7 +15,7 @@ USERS, MOST, SECONDS = 300, 10, 0.02   # a host takes that long to answer
 class Host:
     """counts the connections that are open and not answered yet"""
     def __init__(self, label):
-        self.label, self.opening, self.most, self.users, self.server, self.port = label, 0, 0, [], None, 0
+        self.label, self.opening, self.most, self.users, self.server, self.port = label, 0, 0, [], None, free_port()   # it comes back there
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.up()
@@ -40,7 +40,6 @@ class Host:
 
     async def start(self):
         self.server = await asyncio.start_server(self.connection, "127.0.0.1", self.port, backlog=1024)
-        self.port = self.server.sockets[0].getsockname()[1]
 
     def up(self):
         self.call(self.start())

@@ -3,7 +3,7 @@ renamed, and the gateway itself is killed and comes back with another pool. Not 
 is back at his own host. Entries that name no server, ids that are given anew too early, or a start that forgets who left make it fail."""
 import os, signal
 
-from scenario import FULL, SLOW, check, equal, until
+from scenario import FULL, SLOW, check, equal, place, until
 
 TIMEOUT = 240
 CALLS = int(os.environ.get("HOLDFAST_CALLS") or (20000 if FULL else 5000))
@@ -30,16 +30,15 @@ def run(s):
     pbx = {i: s.sip_server(f"pbx{i}") for i in range(1, 6)}
     ts = {i: s.rdp_host(f"ts{i}") for i in range(1, 5)}
 
-    def ini(servers, hosts, at=("127.0.0.1:0", "127.0.0.1:0")):
+    def ini(servers, hosts, at=(place(), place())):
         return (s.ini_gateway() + s.ini_sip(servers, PROBE % ("options", ""), listen=f"udp://{at[0]}")
                 + s.ini_rdp(hosts, PROBE % ("connect", "linger = 1h"), listen=f"tcp://{at[1]}"))
 
     def up(*names):
         for name in names:
-            g.wait_state(name, "up", 20)
+            g.wait_state(name, "up")
 
     g = s.gateway(ini([pbx[1], pbx[2], pbx[3]], [ts[1], ts[2], ts[3]]))
-    at = (g.at(), g.at("desktops"))
     up("pbx1", "pbx2", "pbx3", "ts1", "ts2", "ts3")
     riders, blind, desks = s.phones(g, name="riders"), s.phones(g, name="blind"), s.desktops(g)
     blind.tell(f"call {CALLS * 2 // 5} route=no")
@@ -64,7 +63,7 @@ def run(s):
     pbx[3].ask("set all=silent")                             # dies, and returns with what it held
     ts[3].ask("set mode=down")
     for name in ("pbx3", "ts3"):
-        g.wait_state(name, "down", 20)
+        g.wait_state(name, "down")
     got = riders.ask(f"call {CALLS // 50}")
     check(got["lost"] == 0 and set(got["by_server"]) <= {"pbx2", "pbx4"}, "new calls while pbx3 is down:", got)
     pbx[3].ask("set all=")
@@ -83,7 +82,7 @@ def run(s):
 
     g.kill(signal.SIGKILL)                                   # and another pool: pbx1 and ts1 are gone from the file, pbx5 is new
     until("it is gone", lambda: not g.alive())
-    g = s.gateway(ini([pbx[5], new[0][0], pbx[3], pbx[4]], [new[1][0], ts[3], ts[4]], at))
+    g = s.gateway(ini([pbx[5], new[0][0], pbx[3], pbx[4]], [new[1][0], ts[3], ts[4]]))
     check(g.server("pbx1")["removed"] and g.server("ts1")["removed"], "who left the file:", g.server("pbx1"), g.server("ts1"))
     back(desks, "after the gateway was killed")
     everybody(s, "after the gateway was killed", riders, blind, desks)

@@ -27,7 +27,7 @@ def blobs(s, g, host, display):
         h.close()
         c.end(3)
     c = xfreerdp(s, display, g.at("plain"), "refused", "alice", "/sec:tls", "/pcid:7")
-    until("a blob to a service that forwards none", lambda: g.drops("plain").get("not-rdp", 0) > 0, 15)
+    until("a blob to a service that forwards none", lambda: g.drops("plain").get("not-rdp", 0) > 0)
     c.end(3)
 
 

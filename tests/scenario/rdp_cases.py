@@ -79,7 +79,7 @@ def r45_linger_from_the_end(s, g, hosts, d):
     time.sleep(1)
     equal(come(d, "linger"), (home, "again"), "back within linger")
     d.ask("close user=linger")
-    until("the bond ends", lambda: g.where("user:linger", "farm")["why"] != "bond", 8)
+    until("the bond ends", lambda: g.where("user:linger", "farm")["why"] != "bond")
 
 
 def r46_a_bond_is_shown(s, g, hosts, d):
@@ -135,7 +135,7 @@ def r62_a_scanner(s, g, hosts, d):
         c = opened(g, rdp_text.request(b"Cookie: mstshash=Administr" if n % 2 else b"Cookie: mstshash=scan%d" % n), at="127.0.3.2")
         c.close()
     equal(come(d, "administrator", at="127.0.3.1"), (home, "again"), "the real user after the scan")
-    until("nothing is left of the scan", lambda: sum(sessions(g).values()) <= 20, 8)
+    until("nothing is left of the scan", lambda: sum(sessions(g).values()) <= 20)
     check(g.where("user:scan10", "farm")["why"] != "bond", "a scanner's name is bound")
     d.ask("close")
 

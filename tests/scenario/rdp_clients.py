@@ -25,7 +25,7 @@ def run(s):
     for n, (client, spelling, sent) in enumerate(CLIENTS, 1):
         before = len(seen())
         c = client(s, display, at, f"client{n}", spelling, *(["/sec:tls"] if client is xfreerdp else []))
-        until(f"{client.__name__}'s request as {spelling} at a host", lambda: len(seen()) > before, 15)
+        until(f"{client.__name__}'s request as {spelling} at a host", lambda: len(seen()) > before)
         c.end(3)
         check(any(line == f"Cookie: mstshash={sent}" for _, line in seen()), f"{client.__name__} as {spelling}: the hosts saw", seen())
         homes = {h for h, _ in seen()}
@@ -34,7 +34,7 @@ def run(s):
     for n, h in enumerate(hosts):
         before, line = h.stats()["requests"], token(h.host, h.port).decode()
         c = xfreerdp(s, display, at, f"token{n}", "bob", "/sec:tls", f"/load-balance-info:{line}")
-        until(f"the token's request at {h.label}", lambda: h.stats()["requests"] > before, 15)
+        until(f"the token's request at {h.label}", lambda: h.stats()["requests"] > before)
         c.end(3)
         check((h.label, line) in seen(), "the token as it was sent:", seen())
     print(f"{len(CLIENTS)} spellings, one host; {len(hosts)} tokens", end="")

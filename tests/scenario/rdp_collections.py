@@ -4,7 +4,7 @@ restart and a redirect; others stay in the service's own pool. Without the choic
 import json, signal, socket, subprocess, sys
 
 from _desk import WAIT, confirmed
-from scenario import PEERS, SLOW, check, equal, until
+from scenario import PEERS, SLOW, check, equal, place, until
 
 sys.path.insert(0, PEERS)
 import rdp_text
@@ -42,13 +42,12 @@ def run(s):
     ours, theirs = {h.label for h in farm}, {h.label for h in sales}
     pools = s.ini_servers(sales)
 
-    def ini(lines, linger="60s", at="127.0.0.1:0"):
+    def ini(lines, linger="60s", at=place()):
         return s.ini_gateway() + s.ini_rdp(farm, "probe = none\nlinger = 2h", lines, listen=f"tcp://{at}") + f"[pool sales]\nprobe = none\nsource-linger = {linger}\n{pools}\n"
 
     both = "collection = Sales sales\ncollection = Big Apps sales\ncollection = Office farm"
     g = s.gateway(ini(both))
-    where = g.at("desktops")
-    at, port = where.rsplit(":", 1)
+    at, port = g.at("desktops").rsplit(":", 1)
 
     def come(line, source):
         """the host that a request with this line gets; it gets it as it was sent"""
@@ -110,6 +109,6 @@ def run(s):
     g.ctl("undrain", next(h for h in theirs if h != home))
     g.kill(signal.SIGKILL)
     until("it is gone", lambda: not g.alive())
-    g = s.gateway(ini(both, at=where))
+    g = s.gateway(ini(both))
     equal({a: come(TSV + b"Sales", a) for a in homes}, homes, "after a restart, past hosts that take nobody new")
     g.stop()

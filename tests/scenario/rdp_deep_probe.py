@@ -31,7 +31,7 @@ def run(s):
     xrdp = host(s, 1)
     p, nla = shadow(s, screen(s))
     for line in (xrdp, nla):
-        until("it listens", lambda at=line: listens(at), 15)
+        until("it listens", lambda at=line: listens(at))
     mute = s.rdp_host("mute")
     mute.ask("set mode=silence")
 
@@ -40,18 +40,18 @@ def run(s):
         return (s.ini_gateway() + s.ini_rdp([xrdp, nla], f"probe = program\nprobe-interval = 5s\nprobe-timeout = 5s\n{rest}{probe} {asked} {{address}} {{port}}") +
                 s.ini_rdp([mute], f"probe = program\nprobe-interval = 500ms\nprobe-timeout = {patience}\n{rest}{probe} {silent} {{address}} {{port}}", name="other", pool_name="other"))
     g = s.gateway(ini())
-    g.wait_state("mute", "down", 20)
+    g.wait_state("mute", "down")
     equal(g.server("mute")["last_failure"], "no answer in time", "of the silent one")
     g.reload(ini(silent="--timeout 60", patience="1s"))
     until("killed by the gateway", lambda: g.server("mute")["last_failure"] == "no end in time", 20)
-    until("the other two were asked", lambda: len(children(g)) < 2, 15)
+    until("the other two were asked", lambda: len(children(g)) < 2)
     for name in ("xrdp1", "shadow1"):
         equal((g.state(name), g.server(name)["last_failure"]), ("up", ""), name)
     check(p.alive(), "the shadow server ended")
 
     g.reload(ini(f"--credentials {credentials(s, 'wrong')}").replace("probe-interval = 5s", "probe-interval = 1s"))
-    g.wait_state("shadow1", "down", 20)
+    g.wait_state("shadow1", "down")
     equal(g.server("shadow1")["last_failure"], "refused the log-on by NLA", "a wrong password")
     g.reload(ini(f"--credentials {credentials(s, 'lab')}").replace("probe-interval = 5s", "probe-interval = 1s"))
-    g.wait_state("shadow1", "up", 20)
+    g.wait_state("shadow1", "up")
     g.stop()

@@ -71,7 +71,7 @@ def run(s):
             else:
                 check(got == b"" and ended is not None and ended < 0.9 * SLOW + len(octets) * 0.01, f"{what}, cut {cut}: got {got!r}, closed after {ended} s")
                 equal(requests(), reached, f"{what}, cut {cut}: requests at the hosts")
-                until(f"{what} is counted", lambda: total() > before, 2)
+                until(f"{what} is counted", lambda: total() > before)
     check(len(g.drops("desktops")) >= 6, "reasons are told apart:", g.drops("desktops"))
 
     with socket.socket() as trap:                            # a token may not choose whom we dial

@@ -30,7 +30,7 @@ def run(s):
     need("freerdp-shadow-cli", "winpr-hash", "xfreerdp", "xterm", "xsetroot")
     p, line = shadow(s, screen(s))
     display = screen(s)
-    until("the shadow server listens", lambda: listens(line) or check(p.alive(), "the shadow server ended:", p.text()[-1500:]), 10)
+    until("the shadow server listens", lambda: listens(line) or check(p.alive(), "the shadow server ended:", p.text()[-1500:]))
     g = s.gateway(s.ini_gateway() + s.ini_rdp([line]))
     at = g.at("desktops")
     for password, good in (("lab", True), ("wrong", False)):

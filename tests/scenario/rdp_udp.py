@@ -230,7 +230,7 @@ def a_host_without_udp(s, f):
 
 
 def silence(s, f, u):
-    until("all of them are silent for too long", lambda: f.drops().get("silent", 0) >= 7, 12)
+    until("all of them are silent for too long", lambda: f.drops().get("silent", 0) >= 7)
     f.dropped("udp-no-flow", "what comes behind it", lambda: u.send(bytes(20)))
 
 

@@ -1,8 +1,8 @@
 """Reload by signal and by command: a good file takes hold, a wrong one changes nothing, and calls stay either way. Without the check before the
 build, or with a table that forgets its entries at a reload, it fails."""
-import signal, socket
+import signal
 
-from scenario import check, equal, free_port, until
+from scenario import check, equal, place, until
 
 CALLS = 300
 
@@ -10,7 +10,7 @@ CALLS = 300
 def run(s):
     a, b, c = (s.sip_server(f"pbx{i}") for i in (1, 2, 3))
     head = s.ini_gateway()
-    listen = f"udp://127.0.0.1:{free_port(kind=socket.SOCK_DGRAM)}"
+    listen = f"udp://{place()}"
     ini = lambda *servers, **k: head + s.ini_sip(servers, **dict(dict(listen=listen), **k))
     g = s.gateway(ini(a, b))
     phones = s.phones(g)

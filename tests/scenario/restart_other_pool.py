@@ -3,7 +3,7 @@ still serves its own, a renamed one keeps calls and users, also those that only 
 the server that left are lost; with marks that a start forgets, new calls go to servers that are drained or dead."""
 import signal
 
-from scenario import check, equal, until
+from scenario import check, equal, place, until
 
 CALLS, USERS = 300, 60
 PROBE = "probe = %s\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-fall = 1\nprobe-rise = 1\nload-factor = 1.1"
@@ -13,10 +13,9 @@ def run(s):
     a, b, c, d, e = (s.sip_server(f"pbx{i}") for i in (1, 2, 3, 4, 5))
     x, y, z = (s.rdp_host(f"ts{i}") for i in (1, 2, 3))
 
-    def ini(servers, hosts, at=("127.0.0.1:0", "127.0.0.1:0")):
+    def ini(servers, hosts, at=(place(), place())):
         return (s.ini_gateway() + s.ini_sip(servers, PROBE % "options", listen=f"udp://{at[0]}") + s.ini_rdp(hosts, PROBE % "connect", listen=f"tcp://{at[1]}"))
     g = s.gateway(ini([a, b, c, d], [x, y, z]))
-    at = (g.at(), g.at("desktops"))
     for name in ("pbx1", "pbx2", "pbx3", "pbx4", "ts1", "ts2", "ts3"):
         g.wait_state(name, "up")
     riders, blind, desks = s.phones(g, name="riders"), s.phones(g, name="blind"), s.desktops(g)
@@ -33,7 +32,7 @@ def run(s):
     g.kill(signal.SIGKILL)
     until("it is gone", lambda: not g.alive())
     renamed = f"pbx9 {c.at}"
-    g = s.gateway(ini([b, (renamed, "was=pbx3"), d, e], [y, z], at))
+    g = s.gateway(ini([b, (renamed, "was=pbx3"), d, e], [y, z]))
     listed = {v["name"]: v for v in g.ctl("servers")["servers"]}
     check(listed["pbx1"]["removed"] and listed["pbx1"]["address"] == a.at and listed["pbx1"]["state"] == "drain", "the server that left:", listed["pbx1"])
     equal((listed["pbx2"]["state"], listed["pbx4"]["state"]), ("drain", "down"), "what was drained and what was down")
@@ -45,7 +44,7 @@ def run(s):
     for _ in range(2):
         s.all_home(riders.ask("ask all"), "riders after the restart")
         s.all_home(blind.ask("ask all"), "without Route after the restart")
-        g.reload(ini([b, renamed, d, e], [y, z], at))        # the line does not tell its old name any more: old cookies do
+        g.reload(ini([b, renamed, d, e], [y, z]))        # the line does not tell its old name any more: old cookies do
     for user, host in where.items():
         got = desks.ask(f"connect user={user}")
         equal((got["host"], got["session"]), (host, "again"), f"{user} comes back")
@@ -54,7 +53,7 @@ def run(s):
     d.ask("set options=200")
     g.wait_state("pbx4", "up")
     g.ctl("weight", "pbx9", "file")
-    g.reload(ini([(b, "weight=90"), renamed, d, e], [y, z], at))
+    g.reload(ini([(b, "weight=90"), renamed, d, e], [y, z]))
     equal(g.state("pbx2"), "up", "a change of its own line ends a drain")
     equal(g.server("pbx9")["weight"], 100, "the file's weight")
     s.all_home(riders.ask("bye all"), "hanging up")

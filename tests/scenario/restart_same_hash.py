@@ -1,7 +1,7 @@
 """The hash outlives the process and is the same in every gateway that has the secret: after a restart each call's requests reach its server, by
 cookie or by hash alone, and a second gateway with the servers in another order and at other lines answers the same. A key that is drawn at
 each start fails here."""
-from scenario import check, equal
+from scenario import check, equal, place
 
 CALLS, KEYS = 300, [f"call-{i}@lab.example" for i in range(150)]
 
@@ -17,14 +17,15 @@ def run(s):
     secret = f"cluster-secret-file = {s.path('secret')}"
     pool = "probe = none\nload-factor = off"
     head = s.ini_gateway(extra=secret)
-    g = s.gateway(head + s.ini_sip([a, b, (c, "weight=50")], pool))
-    at, before = g.at(), answers(g)
+    ini = head + s.ini_sip([a, b, (c, "weight=50")], pool, listen=f"udp://{place()}")
+    g = s.gateway(ini)
+    before = answers(g)
     phones, blind = s.phones(g), s.phones(g, name="blind")
     s.all_home(phones.ask(f"call {CALLS}"), "calls")
     s.all_home(blind.ask(f"call {CALLS} route=no"), "calls without Route")
     g.stop()
 
-    again = s.gateway(head + s.ini_sip([a, b, (c, "weight=50")], pool, listen=f"udp://{at}"))
+    again = s.gateway(ini)
     equal(answers(again), before, "the hash after a restart")
     s.all_home(phones.ask("ask all"), "with Route after a restart")
     s.all_home(blind.ask("ask all"), "without Route after a restart")

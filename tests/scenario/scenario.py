@@ -3,12 +3,14 @@
 A scenario is a file beside this one with a docstring, `def run(s)` and, where it differs, TIMEOUT in seconds. `s` is a Scenario: it makes a
 directory, starts the gateway and the peers, and ends exactly the processes that it started. A check that fails raises Failed; Skip says
 why a scenario cannot run here. run.py runs them."""
-import contextlib, hashlib, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time
+import contextlib, hashlib, json, os, random, re, shutil, signal, socket, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(os.path.dirname(HERE), "peers")
 FULL = os.environ.get("HOLDFAST_FULL") == "1"
 SLOW = float(os.environ.get("HOLDFAST_SLOW", "1"))     # a factor on waits, for sanitizer builds
+PATIENCE = 20.0        # s until a condition that must come is given up: a test's length when it fails, and no measure, as a machine may leave a process out for seconds
+PORTS = range(10000, 20000)                             # below those that the system gives away by itself, so that no socket of another program is there meanwhile
 
 
 class Failed(Exception):
@@ -28,14 +30,15 @@ def equal(got, want, what):
     check(got == want, f"{what}: got {got!r}, want {want!r}")
 
 
-def until(what, test, seconds=5.0, every=0.05):
+def until(what, test, seconds=PATIENCE, every=0.05):
     """waits for test() to be true and returns its value"""
     end = time.monotonic() + seconds * SLOW
     while True:
+        late = time.monotonic() > end                      # before it is looked once more
         value = test()
         if value:
             return value
-        check(time.monotonic() < end, f"not within {seconds * SLOW:g} s: {what}")
+        check(not late, f"not within {seconds * SLOW:g} s: {what}")
         time.sleep(every)
 
 
@@ -45,11 +48,29 @@ def need(*programs):
             raise Skip(f"{p} is not installed")
 
 
-def free_port(host="127.0.0.1", kind=socket.SOCK_STREAM):
-    """a port that was free a moment ago; only for programs that cannot say which one they took"""
-    with socket.socket(socket.AF_INET, kind) as s:
-        s.bind((host, 0))
-        return s.getsockname()[1]
+taken = []             # the marks of ports, held for as long as this process lives
+
+
+def free_port(host="127.0.0.1"):
+    """a port for who cannot say which one he took, or has to come back to it: free over UDP and TCP, and no other scenario beside this one is given it"""
+    for port in random.sample(PORTS, len(PORTS)):
+        mark, at = socket.socket(socket.AF_UNIX), (host, port)
+        try:
+            mark.bind(f"\0holdfast-port-{port}")
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind) as s:
+                    s.bind(at)
+        except OSError:
+            mark.close()
+            continue
+        taken.append(mark)
+        return port
+    raise Failed("no port is free")
+
+
+def place(host="127.0.0.1"):
+    """where a listener comes back to after a restart: host and such a port"""
+    return f"{host}:{free_port(host)}"
 
 
 class Process:
@@ -133,7 +154,7 @@ class Gateway(Process):
             f.write(ini)
 
     def wait_ready(self):
-        until("the gateway is ready", lambda: re.search(r"event=ready\b", self.text()) or check(self.alive(), "the gateway ended:", self.text()[-2000:]), 10)
+        until("the gateway is ready", lambda: re.search(r"event=ready\b", self.text()) or check(self.alive(), "the gateway ended:", self.text()[-2000:]))
         self.uris = {}
         for service, uri in re.findall(r"event=listen\b.* service=(\S+) uri=(\S+)", self.text()):
             self.uris.setdefault(service, [])
@@ -174,7 +195,7 @@ class Gateway(Process):
         x = self.server(name)
         return x["state"] if x else None
 
-    def wait_state(self, name, state, seconds=10):
+    def wait_state(self, name, state, seconds=PATIENCE):
         until(f"server {name} is {state}", lambda: self.state(name) == state, seconds)
 
     def reload(self, ini=None, how="ctl"):
@@ -200,7 +221,7 @@ class Gateway(Process):
             x = self.store(pool)
             return x["condition"] == "ok" and x["age_ms"] < (time.monotonic() - begin) * 1000 - 50
         for pool in pools:
-            until(f"pool {pool} is on the disk", lambda: later(pool), 10, 0.02)
+            until(f"pool {pool} is on the disk", lambda: later(pool), every=0.02)
 
     def drops(self, service="calls"):
         return next(x["drops"] for x in self.status()["services"] if x["name"] == service)
@@ -246,7 +267,7 @@ class Scenario:
         return p
 
     def rdp_host(self, name, host="127.0.0.1"):
-        p = Peer(self, name, "rdp_host.py", name, host if ":" in host else host + ":0")
+        p = Peer(self, name, "rdp_host.py", name, host if ":" in host else place(host))      # it goes down and comes back
         self.servers.append(p)
         return p
 

@@ -18,7 +18,7 @@ def lines(path):
 
 def told(path, n):
     """the first n lines, once they are there, and no more"""
-    until(f"{n} lines in {os.path.basename(path)}", lambda: os.path.exists(path) and len(lines(path)) >= n, 10)
+    until(f"{n} lines in {os.path.basename(path)}", lambda: os.path.exists(path) and len(lines(path)) >= n)
     got = lines(path)
     equal(len(got), n, "lines")
     return got
@@ -127,11 +127,11 @@ def run(s):
     for _ in range(5):
         equal(d.ask("connect user=dave")["answer"], "confirm", "while the log blocks")
         d.ask("close")
-    until("status says that it blocks", lambda: g.status()["session_log"]["condition"] == "blocked", 8)
+    until("status says that it blocks", lambda: g.status()["session_log"]["condition"] == "blocked")
     got = []
     t = threading.Thread(target=lambda: got.extend(open(pipe).read().splitlines()), daemon=True)
     t.start()
-    until("it is well by itself", lambda: g.status()["session_log"]["condition"] == "ok", 8)
+    until("it is well by itself", lambda: g.status()["session_log"]["condition"] == "ok")
     g.reload(ini(s, hosts, servers, "off"))
     t.join(10)
     equal(len(got), 5, "what waited was not lost")

@@ -20,7 +20,7 @@ def run(s):
     g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in kams.values()], "probe = options\nprobe-interval = 500ms\nprobe-rise = 1", service,
                                               listen="udp://127.0.0.1:0 ws://127.0.0.1:0 wss://127.0.0.1:0"))
     for name, (p, _) in kams.items():
-        until(f"{name} answers the probe", lambda: g.state(name) == "up" or check(p.alive(), f"{name} ended:", p.text()[-1500:]), 10)
+        until(f"{name} answers the probe", lambda: g.state(name) == "up" or check(p.alive(), f"{name} ended:", p.text()[-1500:]))
     names = {}
     for n in range(40):                                     # whose slots belong to which
         names.setdefault(g.where(f"user:user{n}")["server"], []).append(f"user{n}")
@@ -58,6 +58,6 @@ def transfer(s, g, browser, scheme, users, kams):
     a.run("calls.forEach(x => { if (!x.isEnded()) x.terminate() })")
     c.run("calls[calls.length - 1].terminate()")            # the callee of what is left hangs up
     b.waits("ended", 2)
-    until("no session is left", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0, 10)
+    until("no session is left", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0)
     for page in pages:
         page.run("agent.stop()")

@@ -172,11 +172,11 @@ def b100_b102_b132_health(s):
         g = s.gateway(s.ini_gateway("b100") + s.ini_sip([a, "b100tcp tcp://127.0.0.1:%d" % gone.getsockname()[1], ("b100off 127.0.0.1:9", "weight=0")], PROBE,
                                                         listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b100")
         equal(set(sessions(g)), {"b100a", "b100tcp", "b100off"}, "servers shown from the start")
-        g.wait_state("b100tcp", "down", 3)
+        g.wait_state("b100tcp", "down")
         check(g.server("b100tcp")["last_failure"], "why it is down:", g.server("b100tcp"))
         begin = time.monotonic()
         a.ask("set options=silent")
-        g.wait_state("b100a", "down", 3)
+        g.wait_state("b100a", "down")
         check(time.monotonic() - begin < (2 * (0.3 + 0.2) + 0.7) * SLOW, f"down after {time.monotonic() - begin:.1f} s")
         g.stop()
 

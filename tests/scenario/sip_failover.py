@@ -4,7 +4,7 @@ another one than the request's. Without holds each call for such a server fails.
 import contextlib, os, socket, sys, time
 
 from _ends import endpoint, homes, hop, request, sessions
-from scenario import FULL, PEERS, SLOW, check, equal, until
+from scenario import FULL, PEERS, SLOW, check, equal, place, until
 
 sys.path.insert(0, PEERS)
 from sip_text import Message, compose
@@ -213,11 +213,7 @@ def restarted(s):
     """The gateway restarts while requests are held: the client's repetition is held anew, at the same server under the same branch."""
     (a, at_a), (c, me) = endpoint(), endpoint()
     with a, c:
-        head, port = s.ini_gateway("again"), None
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        text = head + s.ini_sip([f"again1 {at_a}"], service="failover = yes", listen=f"udp://127.0.0.1:{port}")
+        text = s.ini_gateway("again") + s.ini_sip([f"again1 {at_a}"], service="failover = yes", listen=f"udp://{place()}")
         g = s.gateway(text, name="again")
         c.sendto(request(me, 1, mark="again"), hop(g.at()))
         before, source = a.recvfrom(65535)

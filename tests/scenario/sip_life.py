@@ -58,7 +58,7 @@ class Talk:
 
 
 def count(g, want, what):
-    until(f"{what}: {want} sessions, not {sessions(g)}", lambda: sum(sessions(g).values()) == want, 2)
+    until(f"{what}: {want} sessions, not {sessions(g)}", lambda: sum(sessions(g).values()) == want)
 
 
 def run(s):

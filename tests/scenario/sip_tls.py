@@ -24,7 +24,7 @@ def ask(sock, *a, **k):
 
 
 def drops(g, reason, n=1, service="calls"):
-    until(f"{n} ended with {reason}", lambda: g.drops(service).get(reason, 0) >= n, 10)
+    until(f"{n} ended with {reason}", lambda: g.drops(service).get(reason, 0) >= n)
 
 
 class Bench:
@@ -200,7 +200,7 @@ def path(b):
         c.sendall(srv.answer(got))
         check(head(server)[0].startswith("SIP/2.0 200"), "its answer at the server")
         c.close()
-        until("the connection is gone", lambda: g.status()["services"][0]["flows"] <= 2, 10)
+        until("the connection is gone", lambda: g.status()["services"][0]["flows"] <= 2)
         server.sendall(to_phone(2))
         check(head(server)[0].startswith("SIP/2.0 430"), "a phone that is gone")
     g.stop()
@@ -250,7 +250,7 @@ def servers(b):
         else:
             check(set(srv.names) <= {None}, "an address is no server name:", srv.names)
         if n % 2 == 0:
-            until("the probe agrees", lambda: (g.state("a") == "down") if wrong else g.server("a")["last_failure"] in (None, ""), 15)
+            until("the probe agrees", lambda: (g.state("a") == "down") if wrong else g.server("a")["last_failure"] in (None, ""))
         c.close()
         g.stop()
         srv.close()

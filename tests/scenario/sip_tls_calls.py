@@ -21,7 +21,7 @@ def listens(port):
     def there():
         with socket.socket() as c:
             return not c.connect_ex(("127.0.0.1", port))
-    until("socat listens", there, 5)
+    until("socat listens", there)
 
 
 def churn(g, context, rounds, crowd):
@@ -41,7 +41,7 @@ def churn(g, context, rounds, crowd):
                 with contextlib.suppress(OSError):
                     c.unwrap()
                 c.close()
-        until("they are gone", lambda: g.status()["services"][0]["flows"] <= 12, 15)
+        until("they are gone", lambda: g.status()["services"][0]["flows"] <= 12)
         kb.append(g.rss_kb())
     return kb
 
@@ -60,7 +60,7 @@ def run(s):
     listens(port)
     calls = 400 if FULL else 100
     c = callers(s, f"127.0.0.1:{port}", calls, calls / 2, 1500, "t1", "callers")
-    until("half of the calls are up", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) > calls / 2 or not c.alive(), 10)
+    until("half of the calls are up", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) > calls / 2 or not c.alive())
     g.reload(ini(2))
     for _ in range(3):
         ca.make("gw", "DNS:gw.example.com,IP:127.0.0.1", into="gw")
@@ -68,7 +68,7 @@ def run(s):
     crowd, rounds = (1000, 50) if FULL else (190, 6)
     kb = churn(g, ca.trusts(), rounds, crowd)
     all_good(s, c, calls, "calls over TLS", 60)
-    until("no session is left", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0, 5)
+    until("no session is left", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0)
     check(kb[-1] < kb[1] + 1500, "memory grows with connections that came and went:", kb)
     print(f"{calls} calls, {rounds * crowd} connections beside them, {kb[1]} to {kb[-1]} KB", end="")
     g.stop()

@@ -31,7 +31,7 @@ def mode(s, affinity, change):
         g.ctl("drain", f"{affinity}1")
         g.reload(head + s.ini_sip([servers[0], (servers[1], "weight=10"), *servers[2:]], f"probe = none\naffinity = {affinity}"))
         transfers(phones, N, f"{affinity}, a server drains and another has a tenth of its weight")
-        until("the change of the pool is over", lambda: servers_slots(g) == (0, True), 10)
+        until("the change of the pool is over", lambda: servers_slots(g) == (0, True))
     for i in range(20):
         unknown = f"nobody-{i}@192.0.2.9"
         got = phones.ask(f"call 1 replaces={unknown}")

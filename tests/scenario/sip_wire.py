@@ -28,7 +28,7 @@ def run(s):
     path, want = s.path("wire.pcapng"), " or ".join(f"{k} port {p}" for k, v in ports.items() for p in v)
     decode = [x for k, v in ports.items() for p in v for x in ("-d", f"{k}.port=={p},sip")]
     shark = s.start("tshark", ["tshark", "-q", "-i", "lo", "-f", want, "-w", path])
-    until("tshark captures", lambda: "Capturing on" in shark.text() or (not shark.alive() and "ermission" in shark.text()), 15)
+    until("tshark captures", lambda: "Capturing on" in shark.text() or (not shark.alive() and "ermission" in shark.text()))
     if not shark.alive():
         raise Skip("this user may not capture")
     time.sleep(0.5)

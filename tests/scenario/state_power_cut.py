@@ -2,7 +2,7 @@
 when a drain was set by hand; registrations likewise. Tables of another hash key are set aside. A gateway without state on disk fails here."""
 import os, shutil, signal
 
-from scenario import check, equal, until
+from scenario import check, equal, place, until
 
 
 def run(s):
@@ -10,11 +10,10 @@ def run(s):
     a, b = s.sip_server("pbx1"), s.sip_server("pbx2")
     run_dir = s.path("gateway.run")
 
-    def ini(servers, at=("127.0.0.1:0", "127.0.0.1:0")):
+    def ini(servers, at=(place(), place())):
         return (s.ini_gateway(extra="sync-interval = 100ms") + s.ini_rdp(servers, "probe = none\nload-factor = 1", listen=f"tcp://{at[0]}")
                 + s.ini_sip([a, b], "probe = none\npersist = yes\nload-factor = 1", listen=f"udp://{at[1]}"))
     g = s.gateway(ini(hosts[:3]))
-    at = (g.at("desktops"), g.at())
     desks, phones = s.desktops(g), s.phones(g, name="blind")
     where = {u: desks.ask(f"connect user={u}")["host"] for u in (f"user{i}" for i in range(60))}
     s.all_home(phones.ask("call 60 route=no"), "calls")
@@ -29,7 +28,7 @@ def run(s):
         if not keep_run:
             shutil.rmtree(run_dir)
             os.makedirs(run_dir)
-        g = s.gateway(ini(servers, at))
+        g = s.gateway(ini(servers))
 
     def back(what):
         for user, host in where.items():
@@ -55,7 +54,7 @@ def run(s):
     os.remove(s.path("gateway.state/cluster.secret"))      # another hash key: what was kept is of no use, and not lost
     refused = s.start("refused", [s.program("HOLDFAST_BIN", "holdfast"), "-c", g.ini])
     until("a start with another key is refused", lambda: not refused.alive())
-    g = s.gateway(ini(hosts[:3], at), name="new", arguments=["--accept-new-hash"])
+    g = s.gateway(ini(hosts[:3]), name="new", arguments=["--accept-new-hash"])
     check("event=tables-aside pool=farm" in g.text() and "event=state-aside pool=farm" in g.text(), "tables and state of another key")
     for aside in (run_dir + "/farm.tables.aside", s.path("gateway.state/farm.state.aside")):
         check(os.path.exists(aside), f"{aside} is not lost")

@@ -1,7 +1,7 @@
 """The torture set with its oracle against the program, where HOLDFAST_SHARED names the folder that holds it: every message passes, in every cut, and none
 of the set is missing. The runner begins to look for a request of its own when it has sent it, so that on a busy machine it misses one that is there already
 and says that none came through: it is asked for that message again."""
-import os, re, socket, subprocess, sys
+import os, re, subprocess, sys
 
 from _certs import Authority
 from scenario import FULL, SLOW, Skip, check, free_port
@@ -52,7 +52,7 @@ def run(s):
     if not os.path.isdir(os.path.join(data, "run")):
         raise Skip("HOLDFAST_SHARED names no folder with the torture set")
     faults = []
-    servers = [f"127.0.20.{101 + i}:{free_port(f'127.0.20.{101 + i}', socket.SOCK_DGRAM)}" for i in range(3)]
+    servers = [f"127.0.20.{101 + i}:{free_port(f'127.0.20.{101 + i}')}" for i in range(3)]
     g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], listen="udp://127.0.20.100:0"), name="sip")
     sip(s, "sip-udp", data, ["--proxy", g.at(), *(x for a in servers for x in ("--server", a))], faults)
     g.stop()

@@ -92,7 +92,7 @@ def run(s):
             u.sendto(f"hold 300 key{i} text{i}".encode(), to("holds"))
             if i % 5 == 0:
                 server = next(x for x in servers if x.name == home)
-                until(f"text{i} at {home}", lambda: any(t == f"text{i}".encode() for t, _ in server.got), 3)
+                until(f"text{i} at {home}", lambda: any(t == f"text{i}".encode() for t, _ in server.got))
                 waited = next(at for t, at in server.got if t == f"text{i}".encode()) - begin
                 check(0.25 < waited < 0.6 * SLOW, f"a hold of 300 ms took {waited:.3f} s")
     for n, f in enumerate(flows):

@@ -60,13 +60,13 @@ class Line:
 
 def rate(line, n, burst, each=lambda k: None):
     for k in range(n // burst):
-        until("fewer are waiting", lambda: line.turn() or line.asked - line.got < BEHIND, 10, 0.001)
+        until("fewer are waiting", lambda: line.turn() or line.asked - line.got < BEHIND, every=0.001)
         line.ask(burst)
         end = time.monotonic() + 0.002
         while time.monotonic() < end:
             line.turn()
         each(k)
-    until("all are answered", line.all_answered, 10, 0.001)
+    until("all are answered", line.all_answered, every=0.001)
 
 
 def run(s):
@@ -85,6 +85,6 @@ def run(s):
     rate(line, N, 12, lambda k: g.reload() if k == 150 else None)
     for _ in range(20):                                     # slow ones, from a socket that was gathered a moment ago
         line.ask()
-        until("a slow one is answered", line.all_answered, 5, 0.001)
+        until("a slow one is answered", line.all_answered, every=0.001)
         time.sleep(0.02)
     equal(g.drops(), {}, "nothing was dropped")

@@ -108,7 +108,7 @@ def run(s):
     head = s.ini_gateway()
     g = s.gateway(head + s.ini_rdp(lines[:2], probe))
     for i in (1, 2):
-        until(f"xrdp{i} confirms a probe", lambda: g.state(f"xrdp{i}") == "up", 15)
+        until(f"xrdp{i} confirms a probe", lambda: g.state(f"xrdp{i}") == "up")
     homes = {}
     for u in USERS[:2]:
         homes[u] = come(s, displays, g, u, f"{u}-first")
