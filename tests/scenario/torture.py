@@ -1,13 +1,16 @@
 """The torture set with its oracle against the program, where HOLDFAST_SHARED names the folder that holds it: every message passes, in every cut, and none
-of the set is missing. The runner begins to look for a request of its own when it has sent it, so that on a busy machine it misses one that is there already
-and says that none came through: it is asked for that message again."""
+of the set is missing. The runner begins to look for a request of its own when it has sent it, waits for an event for 0.3 s, and takes two that came to two servers in the
+order of its sockets: on a busy machine it misses what was there. It is asked again for single messages, one at a time: what is wrong is wrong then, too."""
 import os, re, subprocess, sys
 
 from _certs import Authority
 from scenario import FULL, SLOW, Skip, check, free_port
 
 TIMEOUT = 600
-AGAIN = 8                                                   # times: it has missed four of ten where five times as much ran as there are processors
+MISSED, AGAIN = "no request came through to answer", 8      # times: it has missed four of ten where five times as much ran as there are processors
+SINGLE = 6                                                  # messages of a set: more than that is no chance
+PATIENT = "try-timeout = 16s"                               # the runner's servers answer when it comes to it: what is late must not be asked of another
+ONE_PLACE = "probe = none\nload-factor = off"                        # a server that has more than its share of sessions would send a Call-ID elsewhere than before
 ALL = {"sip-udp": [194], "sip-tls": [196, 196], "rdp": [105, 6]}    # of each cut; of rdp messages, and the runner's own checks
 
 
@@ -31,9 +34,10 @@ def sip(s, name, data, argv, faults):
     cuts, again = "whole,octets,random" if FULL else "whole,random", []
     r = ask("--jobs", "4", "--cuts", cuts)
     keep(s, name, r)
-    for line in re.findall(r"^FAIL .*no request came through to answer$", r.stdout, flags=re.M):
+    for line in re.findall(r"^FAIL .*$", r.stdout, flags=re.M)[:SINGLE]:
         _, kind, how, file, *_ = line.split()
-        if any(re.search(rf"^ok +{kind} +{how} +{re.escape(file)} ", ask("--jobs", "1", "--cuts", how, "--only", file, "--verbose").stdout, flags=re.M) for _ in range(AGAIN)):
+        good = rf"^ok +{kind} +{how} +{re.escape(file)} "
+        if any(re.search(good, ask("--jobs", "1", "--cuts", how, "--only", file, "--verbose").stdout, flags=re.M) for _ in range(AGAIN if line.endswith(MISSED) else 2)):
             again.append(line)
     verdict(name, r, faults, again)
 
@@ -52,14 +56,16 @@ def run(s):
     if not os.path.isdir(os.path.join(data, "run")):
         raise Skip("HOLDFAST_SHARED names no folder with the torture set")
     faults = []
-    servers = [f"127.0.20.{101 + i}:{free_port(f'127.0.20.{101 + i}')}" for i in range(3)]
-    g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], listen="udp://127.0.20.100:0"), name="sip")
-    sip(s, "sip-udp", data, ["--proxy", g.at(), *(x for a in servers for x in ("--server", a))], faults)
+    net = f"127.0.{40 + os.getpid() % 26}"                     # of its own: the runner sees all that leaves the gateway's address, and would see another run's
+    servers = [f"{net}.{101 + i}:{free_port(f'{net}.{101 + i}')}" for i in range(3)]
+    ends = ["--client", f"{net}.2", "--trap", f"{net}.250", *(x for a in servers for x in ("--server", a))]
+    g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], ONE_PLACE, listen=f"udp://{net}.100:0", service=PATIENT), name="sip")
+    sip(s, "sip-udp", data, ["--proxy", g.at(), *ends], faults)
     g.stop()
 
-    g = s.gateway(s.ini_gateway("tls") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], listen="udp://127.0.20.100:0 tls://127.0.20.100:0",
-                                                   service=f"tls-certificate = {Authority(s).make('gw', 'DNS:gw.example.com').line()}"), name="tls")
-    sip(s, "sip-tls", data, ["--proxy", g.at(), "--tls", g.at("calls", "tls"), *(x for a in servers for x in ("--server", a)), "--no-udp"], faults)
+    g = s.gateway(s.ini_gateway("tls") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], ONE_PLACE, listen=f"udp://{net}.100:0 tls://{net}.100:0",
+                                                   service=f"{PATIENT}\ntls-certificate = {Authority(s).make('gw', 'DNS:gw.example.com').line()}"), name="tls")
+    sip(s, "sip-tls", data, ["--proxy", g.at(), "--tls", g.at("calls", "tls"), *ends, "--no-udp"], faults)
     g.stop()
 
     hosts = [f"127.0.30.{11 + i}:{free_port(f'127.0.30.{11 + i}')}" for i in range(4)]
