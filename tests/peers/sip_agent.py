@@ -23,19 +23,19 @@ class Ask:
     """a client transaction"""
     __slots__ = ("data", "addr", "sock", "next", "gap", "end", "future", "seen", "invite", "ack")
 
-    def __init__(self, data, addr, sock, future, invite):
+    def __init__(self, data, addr, sock, future, invite, t1):
         self.data, self.addr, self.sock, self.future, self.invite = data, addr, sock, future, invite
-        self.gap, self.seen, self.ack = T1, [], None
-        self.next, self.end = now() + T1, now() + GIVE_UP
+        self.gap, self.seen, self.ack = t1, [], None
+        self.next, self.end = now() + t1, now() + GIVE_UP
 
 
 class Take:
     """a server transaction"""
     __slots__ = ("request", "source", "sock", "last", "code", "born", "next", "gap", "tag")
 
-    def __init__(self, request, source, sock, tag):
+    def __init__(self, request, source, sock, tag, t1):
         self.request, self.source, self.sock, self.tag = request, source, sock, tag
-        self.last, self.code, self.born, self.next, self.gap = None, 0, now(), None, T1
+        self.last, self.code, self.born, self.next, self.gap = None, 0, now(), None, t1
 
 
 class Call:
@@ -59,7 +59,8 @@ class Agent:
         self.count = collections.Counter()
         self.heard = collections.Counter()                # requests received, by method
         self.mode = dict(options="200", invite="", all="", register="200", retry="", expires="3600",
-                         ring="120")                     # s that an INVITE that was answered 1xx may ring
+                         ring="120",                     # s that an INVITE that was answered 1xx may ring
+                         t1=str(T1))
         self.serial, self.ids, self.mark = itertools.count(1), itertools.count(1), mark()     # ids: of calls, in the order in which they are opened
         for i in range(sockets):
             s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
@@ -141,7 +142,7 @@ class Agent:
 
     async def ask(self, data, addr, sock, branch, invite=False):
         """-> the final response, or None; and the transaction"""
-        a = self.asks[branch] = Ask(data, addr, sock, asyncio.get_running_loop().create_future(), invite)
+        a = self.asks[branch] = Ask(data, addr, sock, asyncio.get_running_loop().create_future(), invite, float(self.mode["t1"]))
         self.send(sock, data, addr)
         return await a.future, a
 
@@ -243,7 +244,7 @@ class Agent:
                 self.send(old.sock, *old.last)
         elif m.method != "ACK":
             tag = param(m.get("to"), "tag")
-            x = self.takes[key] = Take(m, source, sock, tag or f"{next(self.serial)}{self.mark}")
+            x = self.takes[key] = Take(m, source, sock, tag or f"{next(self.serial)}{self.mark}", float(self.mode["t1"]))
             answer = (self.cancel if m.method == "CANCEL" else self.known if tag else self.fresh)(x, m)
         if self.log:
             self.note(event="request", method=m.method, uri=m.uri, call_id=m.get("call-id"), cseq=m.get("cseq"), **{"from": m.get("from")}, to=m.get("to"), via=m.all("via"),
@@ -342,7 +343,7 @@ class Agent:
         addr = (x.source[0], x.source[1] if param(via, "rport") is not None else int(port or 5060))     # RFC 3261 18.2.2, RFC 3581 4
         x.last, x.code, x.born = (compose(f"SIP/2.0 {code} Scripted", h + list(extra)), addr), code, now()
         if m.method == "INVITE" and code >= 200:
-            x.next = now() + T1
+            x.next = now() + x.gap
             if code < 300:
                 self.waiting[m.get("call-id"), m.get("cseq").split()[0]] = x
         self.send(x.sock, *x.last)

@@ -7,7 +7,7 @@
   ring N [user=ring], cancel [copies=1]  opens calls that ring until `cancel` takes them back
   transfer N [window=50]                 attended transfers, each of two held calls: REFER in the one names the other, then comes an INVITE with Replaces
   register users=a,b [expires=60] [path=no], options, message user=U
-  calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent | ring=SECONDS ...
+  calls [server=S], stats, forget server=S, hop at=HOST:PORT, set options=503 retry=2 | options=silent | invite=503 | all=silent | ring=SECONDS | t1=SECONDS ...
 User parts that steer the callee: code.486 refuses with it, after.500 answers so many ms late, ring rings, silent says nothing."""
 import asyncio, collections
 from urllib.parse import quote

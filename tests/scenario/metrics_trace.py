@@ -27,10 +27,12 @@ def run(s):
     servers = [s.sip_server(f"pbx{i}") for i in (1, 2)]
     hosts = [s.rdp_host("ts1")]
     ini = s.ini_gateway(extra="http = 127.0.0.1:0") + s.ini_rdp(hosts, "probe = none") + \
-        s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes\ntry-timeout = 500ms")
+        s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes\ntry-timeout = 16s")
     g = s.gateway(ini)
     at = re.search(r"event=http address=(\S+)", g.text())[1]
     phones = s.phones(g)
+    for x in (phones, *servers):
+        x.ask("set t1=8")                                  # all are counted: nothing is sent again because somebody is late
     got = phones.ask("call 20")
     s.all_home(got, "calls")
     s.all_home(phones.ask("bye all"), "hanging up")
