@@ -1,7 +1,7 @@
 """sipp as servers that say their name and as callers that check who answers inside a call (sipp/*.xml): helpers of the scenarios with sipp."""
 import os
 
-from scenario import HERE, check, free_port
+from scenario import HERE, check, free_port, until
 
 XML = os.path.join(HERE, "sipp")
 
@@ -10,12 +10,24 @@ def bracketed(host):
     return f"[{host}]" if ":" in host else host
 
 
+def bound(port, kind):
+    """does a program have it? proc(5); TCP: it listens"""
+    for path in (f"/proc/net/{kind}", f"/proc/net/{kind}6"):
+        if os.path.exists(path):
+            with open(path) as f:
+                if any(int(x[1].rpartition(":")[2], 16) == port and (kind == "udp" or x[3] == "0A") for x in (line.split() for line in f.readlines()[1:])):
+                    return True
+    return False
+
+
 def server(s, name, transport="u1", host="127.0.0.1"):
     """a sipp server and its line for the pool; sipp cannot say which port it took"""
     port = free_port(host)
     p = s.start(name, ["sipp", "-sf", f"{XML}/server.xml", "-t", transport, "-i", host, "-p", str(port), "-l", "5000", "-nostdin", "-key", "srv", name, "-trace_err", "-error_file", s.path(f"{name}.err"),
                        "-trace_stat", "-stf", s.path(f"{name}.csv"), "-fd", "1", "-buff_size", "1048576"], cwd=s.dir)
-    return p, f"{name} {'udp' if transport[0] == 'u' else 'tcp'}://{bracketed(host)}:{port}"
+    kind = "udp" if transport[0] == "u" else "tcp"
+    until(f"{name} has its port", lambda: bound(port, kind) or check(p.alive(), f"{name} ended:", p.text()[-500:]))
+    return p, f"{name} {kind}://{bracketed(host)}:{port}"
 
 
 def callers(s, at, n, rate, hold_ms, transport="u1", name="callers"):

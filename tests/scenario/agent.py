@@ -5,7 +5,7 @@ import re, socket, threading
 
 from scenario import check, equal, until
 
-POOL = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 200ms\nbalance = least-sessions\nload-factor = off\nagent-interval = 100ms\non-down = move\nlinger = 1h"
+POOL = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 3s\nbalance = least-sessions\nload-factor = off\nagent-interval = 100ms\non-down = move\nlinger = 1h"
 
 
 class Agent:

@@ -5,7 +5,7 @@ import re
 
 from scenario import check, equal, until
 
-PROBE = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 200ms\nprobe-fall = 1\nprobe-rise = 1\nlinger = 1h"
+PROBE = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 3s\nprobe-fall = 1\nprobe-rise = 1\nlinger = 1h"
 
 
 def marks(g, desks, hosts):
@@ -36,7 +36,7 @@ def off(g, desks):
     until("connections to it have ended", lambda: g.server(home)["flows"] == 0)
     n = got["hosts"][home]
     equal(desks.ask("check")["lost"], n, "desktops that were cut")
-    equal(g.drops("desktops").get("server-off"), n, "counted")
+    until("they are counted", lambda: g.drops("desktops").get("server-off") == n)
     desks.ask("close")
     got = desks.ask("many 40 prefix=off")
     check(got.get("confirm") == 40 and home not in got["hosts"], "users of a host that is off:", got)
@@ -62,10 +62,10 @@ def deadlines(s, g, phones, desks, ini, pbx):
     """a drain, and a removed server, have an end; calls go to others then, connections are cut"""
     s.all_home(phones.ask("call 60"), "calls")
     home = desks.ask("connect user=carol")["host"]
-    g.reload(ini(farm="drain-deadline = 2s"))
+    g.reload(ini(farm="drain-deadline = 6s"))
     g.ctl("drain", home)
     x = g.server(home)
-    check(x["deadline_s"] in (1, 2) and x["flows"] == 1, "the countdown, and who is left:", x)
+    check(0 < x["deadline_s"] <= 6 and x["flows"] == 1, "the countdown, and who is left:", x)
     g.wait_state(home, "off")
     until("carol is cut", lambda: g.server(home)["flows"] == 0)
     check(re.search(rf"event=server-off pool=farm server={home} reason=drain-deadline sessions=\d+ flows=1\b", g.text()), "the event")
@@ -75,9 +75,9 @@ def deadlines(s, g, phones, desks, ini, pbx):
 
     held = phones.ask("calls server=pbx1")["held"]
     check(held > 5, "calls at pbx1:", held)
-    g.reload(ini(servers=pbx[1:], pbx="removed-expiry = 2s"))
+    g.reload(ini(servers=pbx[1:], pbx="removed-expiry = 6s"))
     s.all_home(phones.ask("ask all server=pbx1"), "calls of a removed server")
-    check(g.server("pbx1")["removed"] and g.server("pbx1")["deadline_s"] in (1, 2), "a removed server:", g.server("pbx1"))
+    check(g.server("pbx1")["removed"] and 0 < g.server("pbx1")["deadline_s"] <= 6, "a removed server:", g.server("pbx1"))
     until("it is forgotten", lambda: g.server("pbx1") is None)
     check("event=server-off pool=pbx server=pbx1 reason=removed-expiry" in g.text() and "event=forget pool=pbx" in g.text(), "the events")
     phones.ask("forget server=pbx1")

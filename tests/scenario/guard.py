@@ -3,52 +3,58 @@ while its own calls and all others go on, one that floods a connection waits, sc
 import socket, sys, time
 
 from _ends import hop, request
-from scenario import PEERS, check, equal, until
+from scenario import PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
 from sip_text import Message
 
 
-def speak(g, at, text=None, agent=None, seconds=0.4, n=1):
-    """-> the status that a datagram from `at` is answered with, or 0"""
+def speak(g, at, want, agent=None, n=1):
+    """a datagram from `at` is answered with this status; 0: not at all"""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as c:
         c.bind((at, 0))
-        c.settimeout(seconds)
+        c.settimeout(10 * SLOW if want else 0.4)
         me = "%s:%d" % c.getsockname()
-        data = text or request(me, time.monotonic_ns(), "OPTIONS", mark=f"g{n}")
+        data = request(me, time.monotonic_ns(), "OPTIONS", mark=f"g{n}")
         c.sendto(data.replace(b"Contact:", b"User-Agent: " + agent + b"\r\nContact:") if agent else data, hop(g.at()))
         try:
-            return Message(c.recv(65535)).code
+            got = Message(c.recv(65535)).code
         except socket.timeout:
-            return 0
+            got = 0
+        equal(got, want, f"the answer to {at}{f', {agent}' if agent else ''}")
 
 
-def connects(at, to):
-    """does a connection from `at` stay open?"""
+def connects(at, to, want):
+    """a connection from `at` stays open, or does not"""
     with socket.socket() as c:
         c.bind((at, 0))
-        c.settimeout(5)
+        c.settimeout(5 * SLOW)
         c.connect(hop(to))
-        c.settimeout(0.5)
+        c.settimeout(0.5 if want else 10 * SLOW)
         try:
-            return c.recv(1) != b""
+            got = c.recv(1) != b""
         except ConnectionResetError:
-            return False
+            got = False
         except socket.timeout:
-            return True
+            got = True
+        equal(got, want, f"does a connection from {at} to {to} stay?")
 
 
 def lists(s, g, ini):
     g.reload(ini("allow = 127.0.0.0/29\ndeny = 127.0.0.3 127.0.0.16/28", "deny = 127.0.0.3"))
-    equal([speak(g, f"127.0.0.{i}") for i in (2, 3, 7, 8, 20)], [200, 0, 200, 0, 0], "who is answered over UDP")
-    equal([connects(f"127.0.0.{i}", g.at("calls", "tcp")) for i in (2, 3, 8)], [True, False, False], "who may connect")
-    equal([connects(f"127.0.0.{i}", g.at("desktops")) for i in (2, 3, 8)], [True, False, True], "who may connect to desktops")
-    equal((g.drops()["denied"], g.drops("desktops")["denied"]), (5, 1), "what was kept out")
+    for i, calls, tcp, desktops in ((2, 200, True, True), (3, 0, False, False), (7, 200, None, None), (8, 0, False, True), (20, 0, None, None)):
+        speak(g, f"127.0.0.{i}", calls)
+        if tcp is not None:
+            connects(f"127.0.0.{i}", g.at("calls", "tcp"), tcp)
+            connects(f"127.0.0.{i}", g.at("desktops"), desktops)
+    until("what was kept out is counted", lambda: (g.drops().get("denied"), g.drops("desktops").get("denied")) == (5, 1))
     g.reload(ini("", udp=" allow=127.0.0.0/29 deny=127.0.0.3", tcp=" deny=127.0.0.2"))
-    equal([speak(g, f"127.0.0.{i}") for i in (2, 3, 8)], [200, 0, 0], "who is answered by a listener with lists of its own")
-    equal([connects(f"127.0.0.{i}", g.at("calls", "tcp")) for i in (2, 3)], [False, True], "who may connect to one")
+    for i, code in ((2, 200), (3, 0), (8, 0)):              # lists of a listener's own
+        speak(g, f"127.0.0.{i}", code)
+    for i, stays in ((2, False), (3, True)):
+        connects(f"127.0.0.{i}", g.at("calls", "tcp"), stays)
     g.reload(ini(""))
-    equal(speak(g, "127.0.0.3"), 200, "who was denied before the reload")
+    speak(g, "127.0.0.3", 200)                              # who was denied before the reload
 
 
 def rates(s, g, ini):
@@ -76,7 +82,7 @@ def rates(s, g, ini):
         s.all_home(phones.answer(), "requests in calls of a source that floods: our cookie lets them through")
         check(20 <= heard <= 50 * (took + 1) + 5, f"{heard} of {n} requests were answered in {took:.1f} s, at 50 a second")
         s.all_home(others.ask("call 20 window=5"), "calls of others")
-    check(g.drops()["source-rate"] >= n - heard - 200, "what was cut off is counted:", g.drops())
+    check(g.drops()["source-rate"] >= (n - heard) / 4, "what was cut off is counted:", g.drops())    # of all that a busy machine has not lost before
     time.sleep(1.1)
     s.all_home(phones.ask("bye all"), "hanging up")
     s.all_home(others.ask("bye all"), "hanging up")
@@ -100,10 +106,12 @@ def connections(s, g, ini):
 
 
 def scanners(s, g, ini):
-    equal([speak(g, "127.0.0.2", agent=x) for x in (b"friendly-scanner", b"sipcli/v1.8", b"Asterisk PBX")], [0, 0, 200], "answers to scanners and to others")
+    for agent, code in ((b"friendly-scanner", 0), (b"sipcli/v1.8", 0), (b"Asterisk PBX", 200)):
+        speak(g, "127.0.0.2", code, agent)
     equal(g.drops()["scanner"], 2, "scanners")
     g.reload(ini("deny-user-agent = asterisk"))
-    equal([speak(g, "127.0.0.2", agent=x) for x in (b"friendly-scanner", b"Asterisk PBX")], [200, 0], "with a list of the operator's")
+    for agent, code in ((b"friendly-scanner", 200), (b"Asterisk PBX", 0)):        # with a list of the operator's
+        speak(g, "127.0.0.2", code, agent)
 
 
 def run(s):

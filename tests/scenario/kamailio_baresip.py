@@ -83,7 +83,7 @@ def command(control, name, params=""):
     text = json.dumps(dict(command=name, params=params, token="t"))
     with socket.create_connection(control, 5) as c:
         c.sendall(f"{len(text)}:{text},".encode())
-        c.settimeout(2)
+        c.settimeout(10)
         got = b""
         try:
             while d := c.recv(65536):
@@ -122,7 +122,7 @@ def play(s, transport):
     other = s.sip_server("pbx2")
     head = s.ini_gateway()
     ini = lambda *more: head + s.ini_sip([f"kam {transport}://127.0.0.1:{port}", *more], listen=f"udp://127.0.0.1:0 {transport}://127.0.0.1:0" if transport != "udp" else "udp://127.0.0.1:0",
-                                          service=service, pool=f"{pool}probe = options\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-rise = 1")
+                                          service=service, pool=f"{pool}probe = options\nprobe-interval = 500ms\nprobe-timeout = 2s\nprobe-rise = 1")
     kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"{transport}:127.0.0.1:{port}"])
     g = s.gateway(ini())
     until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]))

@@ -20,7 +20,7 @@ def registrar(s, name):
 def run(s):
     need("kamailio", "baresip")
     kams = dict(kam1=registrar(s, "kam1"), kam2=registrar(s, "kam2"))
-    g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in kams.values()], "probe = options\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-rise = 1", "key = user"))
+    g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in kams.values()], "probe = options\nprobe-interval = 500ms\nprobe-timeout = 2s\nprobe-rise = 1", "key = user"))
     for name, (p, _) in kams.items():
         until(f"{name} answers the probe", lambda: g.state(name) == "up" or check(p.alive(), f"{name} ended:", p.text()[-1500:]))
     names = {}

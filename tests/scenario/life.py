@@ -41,7 +41,7 @@ def tell(name, r, faults, **limits):
 def sip(s, run_dir, faults):
     servers = [f"s{i}=127.0.21.{30 + i}:{free_port(f'127.0.21.{30 + i}')}" for i in range(1, 7)]
     lines = [x.replace("=", " ") for x in servers]
-    g = s.gateway(s.ini_gateway("sip") + s.ini_sip(lines[:-1], f"probe = options\nprobe-interval = {int(500 * SLOW)}ms\nprobe-timeout = {int(300 * SLOW)}ms\nprobe-fall = 2\nprobe-rise = 1", listen="udp://127.0.21.1:0"), name="sip")
+    g = s.gateway(s.ini_gateway("sip") + s.ini_sip(lines[:-1], f"probe = options\nprobe-interval = {int(500 * SLOW)}ms\nprobe-timeout = {int(300 * SLOW)}ms\nprobe-fall = 2\nprobe-rise = 1", listen="udp://127.0.21.1:0", service="try-timeout = 3s"), name="sip")
     program, edit = s.program("HOLDFASTCTL", "holdfastctl"), s.path("edit.py")
     ctl = f"{program} -s {g.socket}"
     with open(edit, "w") as f:
@@ -50,8 +50,8 @@ def sip(s, run_dir, faults):
     r = play([os.path.join(run_dir, "sip-call-life.py"), "--proxy", g.at(), "--servers", ",".join(servers), "--calls", str(CALLS),
                         "--seconds", "40" if FULL else "20", "--cmd-drain", ctl + " drain {name}", "--cmd-undrain", ctl + " undrain {name}", "--cmd-weight", ctl + " weight {name} {weight}",
                         "--cmd-add", change % "add", "--cmd-remove", change % "remove", "--cmd-reload", ctl + " reload"])
-    # a call that was on its way when the drain came is no fault
-    tell("calls", r, faults, misrouted=0, lost=0, refused=0, on_drained=3, order=0, wrong_client=0, other=0)
+    # a call that was on its way when the drain came is no fault, nor those of a second that the machine takes for itself; a drain that is not heard has 70
+    tell("calls", r, faults, misrouted=0, lost=0, refused=0, on_drained=20, order=0, wrong_client=0, other=0)
     g.stop()
 
 

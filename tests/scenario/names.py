@@ -45,7 +45,7 @@ def run(s):
     two = s.sip_server("pbx2")
     moved = f"127.0.0.3:{one.port}"
     servers = [f"pbx1 pbx1.example.com:{one.port}", f"pbx2 PBX2.example.com:{two.port}"]
-    ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers, "probe = options\nprobe-interval = 1s\nprobe-timeout = 300ms\nprobe-fall = 2\nprobe-rise = 1", listen="udp://0.0.0.0:0")
+    ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers, "probe = options\nprobe-interval = 1s\nprobe-timeout = 1s\nprobe-fall = 2\nprobe-rise = 1", listen="udp://0.0.0.0:0")
     dns.ask("set host=pbx2.example.com at=127.0.0.1,2001:db8::2")
     g = s.gateway(ini)
 

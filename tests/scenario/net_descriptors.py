@@ -12,7 +12,7 @@ LIMIT = 60
 
 def run(s):
     host = Host("ts1")
-    pool = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 100ms\nprobe-fall = 2\nprobe-rise = 1"
+    pool = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 3s\nprobe-fall = 2\nprobe-rise = 1"
     g = s.gateway(s.ini_gateway() + s.ini_rdp([host], pool), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, LIMIT)))
     rest = sockets(g)
     g.wait_state("ts1", "up")

@@ -116,7 +116,7 @@ def nobody_remembered(s, hosts):
 
 
 def slow_start(s, hosts):
-    probe = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 150ms\nprobe-fall = 1\nprobe-rise = 1"
+    probe = "probe = connect\nprobe-interval = 200ms\nprobe-timeout = 3s\nprobe-fall = 1\nprobe-rise = 1"
     g = s.gateway(s.ini_gateway("gw-slow") + s.ini_rdp(hosts, f"{probe}\nload-factor = 1\nslow-start = 15s"), name="gw-slow")
     for h in hosts:
         g.wait_state(h.label, "up")

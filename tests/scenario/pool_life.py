@@ -8,7 +8,7 @@ from scenario import FULL, SLOW, check, equal, place, until
 TIMEOUT = 240
 CALLS = int(os.environ.get("HOLDFAST_CALLS") or (20000 if FULL else 5000))
 USERS = 2000 if FULL else 500
-PROBE = "probe = %s\nprobe-interval = 400ms\nprobe-timeout = 300ms\nprobe-fall = 2\nprobe-rise = 1\nload-factor = 1.2\n%s"
+PROBE = "probe = %s\nprobe-interval = 400ms\nprobe-timeout = 1s\nprobe-fall = 2\nprobe-rise = 1\nload-factor = 1.2\n%s"
 
 
 def everybody(s, what, riders, blind, desks, method="INFO"):

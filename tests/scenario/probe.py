@@ -5,7 +5,7 @@ import json
 
 from scenario import check, equal, until
 
-PROBE = "probe-interval = 200ms\nprobe-timeout = 150ms\nprobe-rise = 2\nprobe-fall = 2"
+PROBE = "probe-interval = 200ms\nprobe-timeout = 1s\nprobe-rise = 2\nprobe-fall = 2"
 
 
 def sip(s, g, phones, a, b):

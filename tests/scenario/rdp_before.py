@@ -17,6 +17,7 @@ def blobs(s, g, host, display):
     """the real client, which writes version 2 for both"""
     for n, (word, text) in enumerate((("/pcid:7", b"\x07\0\0\0"), ("/pcb:vm-1;x", WIDE))):
         c = xfreerdp(s, display, g.at("console"), f"blob{n}", "alice", "/sec:tls", word)
+        host.s.settimeout(40)                                # a client of X takes its time to start
         h = host.s.accept()[0]
         h.settimeout(20)
         size = int.from_bytes(exactly(h, 4), "little")

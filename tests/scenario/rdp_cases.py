@@ -41,7 +41,7 @@ def r29_second_leg(s, g, hosts, d):
     before, begin = target.stats()["requests"], time.monotonic()
     second = opened(g, rdp_text.request(rdp_text.token(target.host, target.port)))
     equal(target.stats()["requests"], before + 1, "requests at the token's host")
-    check(time.monotonic() - begin < 1 * SLOW, "the second leg waited")
+    check(time.monotonic() - begin < 8 * SLOW, "the second leg waited")
     first.close(), second.close()
 
 
@@ -50,7 +50,7 @@ def r38_token_and_ipv6(s, g, hosts, d):
     six = next(h for h in hosts if ":" in h.host)
     before = g.drops("desktops").get("token-outside", 0)
     c = opened(g, rdp_text.request(rdp_text.token("0.0.0.1", six.port) + b"\r\nCookie: mstshash=sixer"))
-    equal(g.drops("desktops").get("token-outside", 0), before + 1, "tokens that name nobody")
+    until("a token that names nobody is counted", lambda: g.drops("desktops").get("token-outside", 0) == before + 1)
     c.close()
 
 
@@ -73,7 +73,7 @@ def r40_r41_r44_reloads(s, g, hosts, d):
 def r45_linger_from_the_end(s, g, hosts, d):
     """The time of a bond begins when the last connection ends, not when it began: held for longer than linger, then gone for less."""
     home, _ = come(d, "linger")
-    time.sleep(3.5)                                         # linger is 3 s
+    time.sleep(6.5)                                         # linger is 6 s
     equal(g.where("user:linger", "farm")["why"], "bond", "while it is connected")
     d.ask("close user=linger")
     time.sleep(1)
@@ -88,7 +88,7 @@ def r46_a_bond_is_shown(s, g, hosts, d):
     d.ask("close user=shown")
     got = g.where("user:shown", "farm")
     equal((got["server"], got["why"]), (home, "bond"), "where user:shown")
-    check(0 < got["expires_s"] <= 4, "its expiry:", got)
+    check(0 < got["expires_s"] <= 10, "its expiry:", got)
 
 
 def r57_r32_quiet_desktops(s, g, hosts, d):
@@ -169,7 +169,7 @@ CASES = (r58_keep_alives, r29_second_leg, r38_token_and_ipv6, r40_r41_r44_reload
 
 
 def ini(s, hosts, more):
-    return s.ini_gateway() + s.ini_rdp(hosts, f"probe = none\nlinger = 3s\non-down = move\n{more}", "handshake-timeout = 1s")
+    return s.ini_gateway() + s.ini_rdp(hosts, f"probe = none\nlinger = 6s\non-down = move\n{more}", "handshake-timeout = 1s")
 
 
 def run(s):

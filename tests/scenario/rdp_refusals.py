@@ -30,7 +30,7 @@ CASES = [
 ]
 
 
-def talk(g, octets, cut=0, wait=3.0, at="127.0.0.1"):
+def talk(g, octets, cut=0, wait=15.0, at="127.0.0.1"):
     """-> what came back, and after how long the end came (None: not closed)"""
     host, port = g.at("desktops").rsplit(":", 1)
     with socket.create_connection((host, int(port)), 5, (at, 0)) as c:
@@ -56,7 +56,7 @@ def talk(g, octets, cut=0, wait=3.0, at="127.0.0.1"):
 def run(s):
     hosts = [s.rdp_host(f"ts{i}") for i in (1, 2)]
     head = s.ini_gateway()
-    g = s.gateway(head + s.ini_rdp(hosts, service="handshake-timeout = 1s"))
+    g = s.gateway(head + s.ini_rdp(hosts, service="handshake-timeout = 10s"))
     total = lambda: sum(g.drops("desktops").values())
     requests = lambda: sum(h.stats()["requests"] for h in hosts)
     for n, (what, octets, good) in enumerate(CASES):
@@ -69,7 +69,7 @@ def run(s):
                 seen = [r["hex"] for h in hosts for r in h.ask("requests")["requests"]]
                 check(octets.hex() in seen, f"{what}, cut {cut}: the request was changed")
             else:
-                check(got == b"" and ended is not None and ended < 0.9 * SLOW + len(octets) * 0.01, f"{what}, cut {cut}: got {got!r}, closed after {ended} s")
+                check(got == b"" and ended is not None and ended < 8 * SLOW, f"{what}, cut {cut}: got {got!r}, closed after {ended} s")
                 equal(requests(), reached, f"{what}, cut {cut}: requests at the hosts")
                 until(f"{what} is counted", lambda: total() > before)
     check(len(g.drops("desktops")) >= 6, "reasons are told apart:", g.drops("desktops"))
@@ -86,14 +86,15 @@ def run(s):
         except socket.timeout:
             pass
 
-    got, ended = talk(g, ALICE[:20], wait=4)                 # the opening has a deadline, from accept on
-    check(got == b"" and ended is not None and 0.8 < ended < 2.5 * SLOW, f"half a request: {got!r}, closed after {ended} s")
+    g.reload(head + s.ini_rdp(hosts, service="handshake-timeout = 1s"))
+    got, ended = talk(g, ALICE[:20])                         # the opening has a deadline, from accept on
+    check(got == b"" and ended is not None and 0.8 < ended < 8 * SLOW, f"half a request: {got!r}, closed after {ended} s")
 
     for h in hosts:
         h.ask("set mode=down")
-    g.reload(head + s.ini_rdp(hosts, pool="probe = connect\nprobe-interval = 200ms\nprobe-timeout = 200ms\nprobe-fall = 1\non-down = move\ndial-limit = 1s"))
+    g.reload(head + s.ini_rdp(hosts, pool="probe = connect\nprobe-interval = 200ms\nprobe-timeout = 3s\nprobe-fall = 1\non-down = move\ndial-limit = 1s"))
     for h in hosts:
         g.wait_state(h.label, "down")
-    got, ended = talk(g, rdp_text.request(b"Cookie: mstshash=newcomer"), wait=5)
+    got, ended = talk(g, rdp_text.request(b"Cookie: mstshash=newcomer"))
     equal(got, rdp_text.REFUSED, "the answer when no host is left")
     check(ended is not None, "it was not closed afterwards")

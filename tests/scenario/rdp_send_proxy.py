@@ -56,7 +56,7 @@ def come(at, user, before=b"", source=None):
 
 def run(s):
     a, b = Host("ts1"), Host("ts2", wants=False)
-    pool = "probe = confirm\nprobe-interval = 200ms\nprobe-timeout = 150ms\nbalance = round-robin\nload-factor = off\nsend-proxy = yes"
+    pool = "probe = confirm\nprobe-interval = 200ms\nprobe-timeout = 3s\nbalance = round-robin\nload-factor = off\nsend-proxy = yes"
     g = s.gateway(s.ini_gateway() + s.ini_rdp([a, (b, "send-proxy=no")], pool, "listen = tcp://[::1]:0", listen="tcp://127.0.0.1:0") +
                   s.ini_rdp([a], pool, "proxy-from = 127.0.0.1", name="behind", pool_name="farm2"))
     until("both are up", lambda: {x["state"] for x in g.ctl("servers")["servers"]} == {"up"})

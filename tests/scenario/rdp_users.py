@@ -10,7 +10,7 @@ TIMEOUT = 90
 
 def run(s):
     hosts = [s.rdp_host(f"ts{i}") for i in (1, 2, 3)]
-    probe = "probe = connect\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-fall = 1\nprobe-rise = 1"
+    probe = "probe = connect\nprobe-interval = 300ms\nprobe-timeout = 3s\nprobe-fall = 1\nprobe-rise = 1"
     head = s.ini_gateway()
     g = s.gateway(head + s.ini_rdp(hosts, f"{probe}\non-down = hold 2s\nlinger = 1h", "key = token user source"))
     for h in hosts:

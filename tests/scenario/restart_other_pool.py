@@ -6,7 +6,7 @@ import signal
 from scenario import check, equal, place, until
 
 CALLS, USERS = 300, 60
-PROBE = "probe = %s\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-fall = 1\nprobe-rise = 1\nload-factor = 1.1"
+PROBE = "probe = %s\nprobe-interval = 300ms\nprobe-timeout = 1s\nprobe-fall = 2\nprobe-rise = 1\nload-factor = 1.1"
 
 
 def run(s):

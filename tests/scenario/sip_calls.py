@@ -10,7 +10,7 @@ CALLS = int(os.environ.get("HOLDFAST_CALLS") or (20000 if FULL else 5000))
 
 def run(s):
     a, b, c = (s.sip_server(f"pbx{i}") for i in (1, 2, 3))
-    probe = "probe = options\nprobe-interval = 500ms\nprobe-timeout = 300ms\nprobe-fall = 2\nprobe-rise = 1"
+    probe = "probe = options\nprobe-interval = 500ms\nprobe-timeout = 1s\nprobe-fall = 2\nprobe-rise = 1"
     head = s.ini_gateway()
     g = s.gateway(head + s.ini_sip([a, b, c], probe))
     for name in ("pbx1", "pbx2", "pbx3"):

@@ -2,6 +2,7 @@
 to hold in its docstring. Those that literal octets can show are unit tests."""
 import concurrent.futures, contextlib, os, re, select, socket, struct, sys, time
 
+from _desk import sockets
 from _ends import endpoint, hop, sessions
 from scenario import PEERS, SLOW, check, equal, until
 
@@ -9,7 +10,7 @@ sys.path.insert(0, PEERS)
 from sip_text import Message
 
 TIMEOUT = 150
-PROBE = "probe = options\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-rise = 1\nprobe-fall = 2"
+PROBE = "probe = options\nprobe-interval = 300ms\nprobe-timeout = 1s\nprobe-rise = 1\nprobe-fall = 2"
 
 
 def request(me, n, method="INVITE", extra="", uri="sip:service@lab.example", to="", mark="case"):
@@ -48,13 +49,11 @@ def b25_one_ack(s):
         ack = request(me, 1, "ACK", to=";tag=x").replace(b"z9hG4bKcase1", b"z9hG4bKack")
         for _ in range(3):
             c.sendto(ack, hop(g.at()))
-        branches, server_timeout = [], 0.5 * SLOW
-        server.settimeout(server_timeout)
-        try:
+        branches = []
+        with contextlib.suppress(socket.timeout):
             while True:
                 branches.append(re.search(rb"branch=(\S+?);", server.recv(65535))[1])
-        except socket.timeout:
-            pass
+                server.settimeout(4 * SLOW if len(branches) < 3 else 0.3)
         equal((len(branches), len(set(branches))), (3, 1), "ACKs and their branches at the server")
         g.stop()
 
@@ -70,13 +69,14 @@ def b43_smuggling(s):
         for length, pretended, body in ((len(hidden), 0, hidden), (0, 4, b"AAAA\r\n\r\n" + hidden)):
             outer = request(me, n + 1, "OPTIONS").replace(b"Content-Length: 0", b"X-Pad: a" + end + b"Content-Length: %d\r\nContent-Length: %d" % (pretended, length)) + body
             with socket.create_connection(hop(g.at("calls", "tcp")), 5) as c, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
-                c.settimeout(0.4 * SLOW)
+                c.settimeout(10 * SLOW)
                 c.sendall(outer)
                 c.shutdown(socket.SHUT_WR)
                 got = b""
                 with contextlib.suppress(OSError):             # a half that is closed still gets answers for a while
                     while d := c.recv(65536):
                         got += d
+                        c.settimeout(0.3)
                 check(got.startswith(b"SIP/2.0 400") and got.count(b"SIP/2.0 400 ") == 1, "its answer:", repr(got[:300]))
                 u.sendto(outer, hop(g.at("calls", "udp")))
     time.sleep(0.3 * SLOW)
@@ -123,6 +123,7 @@ def b88_a_dead_connection(s):
             conn.close()
             return got
         with c:
+            rest = sockets(g)
             for n in range(1, 31):
                 c.sendto(request(me, n, mark="dead"), hop(g.at()))
                 check(b"Call-ID: dead%d@" % n in reset(), f"request {n} over a new connection")
@@ -131,7 +132,7 @@ def b88_a_dead_connection(s):
                     ready, _, _ = select.select([listener, c], [], [], 3 * SLOW)
                     check(ready, f"request {100 + n}, beside a reset, is lost")
                     equal(Message(c.recv(65535)).code if c in ready else reset() and 503, 503, f"what became of request {100 + n}")
-                time.sleep(0.02 * SLOW)
+                until("the reset is known", lambda: sockets(g) <= rest)
         g.stop()
 
 
@@ -146,7 +147,8 @@ def b89_a_server_that_drops_syn(s):
         for f in fill:
             f.setblocking(False)
             f.connect_ex(hole.getsockname())
-        g = s.gateway(s.ini_gateway("b89") + s.ini_sip([good, "b89hole tcp://127.0.0.1:%d" % hole.getsockname()[1]], "probe = none\ndial-timeout = 1s\nload-factor = off",
+        g = s.gateway(s.ini_gateway("b89") + s.ini_sip([good, "b89hole tcp://127.0.0.1:%d" % hole.getsockname()[1]], "probe = none\ndial-timeout = 4s\nload-factor = off",
+                                                       service="try-timeout = 16s",    # those of `silent` say nothing against the good one while we look
                                                        listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b89")
         c, me = endpoint()
         with c:
@@ -157,7 +159,7 @@ def b89_a_server_that_drops_syn(s):
         check(got["answered"] == 60 and set(got["by_server"]) == {"b89good"}, "calls beside a hole:", got)
         begin = time.monotonic()
         s.all_home(phones.ask("ask all"), "calls at the good server")
-        check(time.monotonic() - begin < 1 * SLOW, f"requests within them took {time.monotonic() - begin:.1f} s")
+        check(time.monotonic() - begin < 3.5 * SLOW, f"requests within them took {time.monotonic() - begin:.1f} s")
         for f in fill:
             f.close()
         g.stop()
@@ -177,7 +179,7 @@ def b100_b102_b132_health(s):
         begin = time.monotonic()
         a.ask("set options=silent")
         g.wait_state("b100a", "down")
-        check(time.monotonic() - begin < (2 * (0.3 + 0.2) + 0.7) * SLOW, f"down after {time.monotonic() - begin:.1f} s")
+        check(time.monotonic() - begin < 16 * SLOW, f"down after {time.monotonic() - begin:.1f} s")
         g.stop()
 
 

@@ -11,6 +11,7 @@ from sip_text import Message, compose
 
 TIMEOUT = 170
 TRY = 0.5                                               # try-timeout here; two seconds in life
+PATIENT = 16                                            # the longest, where no silence is meant: a server that the machine has left out is not silent
 
 
 def ini(s, name, servers, pool="probe = none", wait=TRY, **k):
@@ -28,7 +29,7 @@ def refusing(s):
     """One server answers 503: nobody notices. All do: 500, each asked once. Their 503s are acknowledged."""
     servers = [s.sip_server(f"ref{i}") for i in (1, 2, 3)]
     a, b, c = servers
-    g = s.gateway(ini(s, "ref", servers, pool="probe = none\nload-factor = off"), name="ref")
+    g = s.gateway(ini(s, "ref", servers, pool="probe = none\nload-factor = off", wait=PATIENT), name="ref")
     phones = s.phones(g, name="ref-phones")
     a.ask("set invite=503")
     got = phones.ask("call 90")
@@ -86,22 +87,21 @@ def once(s):
     """Retransmissions of a held request reach its current server, each of them once, under one branch a server."""
     (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
     with a, b, c:
-        g = s.gateway(ini(s, "once", [f"once1 {at_a}", f"once2 {at_b}"]), name="once")
+        g = s.gateway(ini(s, "once", [f"once1 {at_a}", f"once2 {at_b}"], wait=3), name="once")
+        first, second = (a, b) if g.where("call-id:once1@lab.example")["server"] == "once1" else (b, a)
+        heard = [[], []]
         for _ in range(3):
             c.sendto(request(me, 1, mark="once"), hop(g.at()))
-            time.sleep(TRY / 10)
-        time.sleep(1.5 * TRY)
+            heard[0].append(first.recv(65535))
+        heard[1].append(second.recv(65535))                # behind try-timeout
         for _ in range(2):
             c.sendto(request(me, 1, mark="once"), hop(g.at()))
-        time.sleep(0.2 * SLOW)
-        heard = []
-        for x in (a, b):
-            x.settimeout(0.1)
-            got = []
+            heard[1].append(second.recv(65535))
+        for x, got in ((first, heard[0]), (second, heard[1])):
+            x.settimeout(0.2)
             with contextlib.suppress(socket.timeout):
                 while True:
                     got.append(x.recv(65535))
-            heard.append(got)
         equal(sorted(len(x) for x in heard), [3, 3], "copies at the two servers")
         for got in heard:
             equal(len({m for m in got}), 1, "different copies at a server")
@@ -113,7 +113,7 @@ def cancelled(s):
     """CANCEL in each phase, with the answer 200 to it and 487 to the INVITE; a late 200 of a first server still comes up."""
     (a, at_a), (c, me) = endpoint(), endpoint()
     with a, c:
-        g = s.gateway(ini(s, "can", [f"can1 {at_a}"]), name="can")
+        g = s.gateway(ini(s, "can", [f"can1 {at_a}"], wait=PATIENT), name="can")
 
         def codes(n):
             return sorted(Message(c.recv(65535)).code for _ in range(n))
@@ -140,7 +140,7 @@ def cancelled(s):
             check(False, "one answer too many:", Message(c.recv(65535)).start)
         except socket.timeout:
             pass
-        equal(sum(sessions(g).values()), 1, "sessions: of the call that was answered late")
+        until("one session: of the call that was answered late", lambda: sum(sessions(g).values()) == 1)
         g.stop()
 
 
@@ -148,7 +148,7 @@ def dead_behind_cancel(s):
     """A server that rang dies before CANCEL: it is told again, and the caller has its 487 in 8 s, not in 32."""
     (a, at_a), (c, me) = endpoint(), endpoint()
     with a, c:
-        g = s.gateway(ini(s, "dead", [f"dead1 {at_a}"]), name="dead")
+        g = s.gateway(ini(s, "dead", [f"dead1 {at_a}"], wait=PATIENT), name="dead")
         c.sendto(request(me, 1, mark="dead"), hop(g.at()))
         invite, source = a.recvfrom(65535)
         a.sendto(answer(invite, 180), source)
@@ -157,13 +157,13 @@ def dead_behind_cancel(s):
         begin = time.monotonic()
         heard = Message(c.recv(65535))
         equal((heard.code, heard.method), (200, "CANCEL"), "the answer to CANCEL")
-        c.settimeout(9 * SLOW)
+        c.settimeout(24 * SLOW)
         heard = Message(c.recv(65535))
         equal((heard.code, heard.method), (487, "INVITE"), "the answer to the call")
-        check(7.5 < time.monotonic() - begin < 8.5 * SLOW, f"487 came {time.monotonic() - begin:.1f} s behind CANCEL")
+        check(7.5 < time.monotonic() - begin < 20 * SLOW, f"487 came {time.monotonic() - begin:.1f} s behind CANCEL")
         a.settimeout(0.2)
-        equal([Message(a.recv(65535)).method for _ in range(5)], ["CANCEL"] * 5, "what the server was told")
-        equal(sum(sessions(g).values()), 0, "sessions")
+        equal([Message(a.recv(65535)).method for _ in range(4)], ["CANCEL"] * 4, "what the server was told")     # a fifth is due at its end
+        until("no session is left", lambda: sum(sessions(g).values()) == 0)
         g.stop()
 
 
@@ -171,7 +171,7 @@ def late(s):
     """Two servers; the first answers only when the second has been asked. Its call is up, and what is asked within it without Route comes to it."""
     (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
     with a, b, c:
-        g = s.gateway(ini(s, "late", [f"late1 {at_a}", f"late2 {at_b}"], pool="probe = none\nload-factor = off"), name="late")
+        g = s.gateway(ini(s, "late", [f"late1 {at_a}", f"late2 {at_b}"], pool="probe = none\nload-factor = off", wait=2), name="late")
         home = g.where("call-id:late1@lab.example")["server"]
         first, second = (a, b) if home == "late1" else (b, a)
         c.sendto(request(me, 1, mark="late"), hop(g.at()))
@@ -193,7 +193,7 @@ def refused_connections(s):
     with socket.socket() as gone:
         gone.bind(("127.0.0.1", 0))
         servers, listen = [good, "tcp-gone tcp://127.0.0.1:%d" % gone.getsockname()[1]], "udp://127.0.0.1:0 tcp://127.0.0.1:0"
-        g = s.gateway(ini(s, "tcp", servers, "probe = none\nload-factor = off", wait=16, listen=listen), name="tcp")    # the longest: a slow machine needs time to say 100
+        g = s.gateway(ini(s, "tcp", servers, "probe = none\nload-factor = off", wait=PATIENT, listen=listen), name="tcp")
         phones = s.phones(g, name="tcp-phones")
         got = phones.ask("call 60")
         s.all_home(got, "calls beside a server that takes no connection")
@@ -233,7 +233,7 @@ def restarted(s):
 def b105_well_but_for_calls(s):
     """A server that answers probes and refuses, or ignores, each call is taken out for a while; when all are like that, half of them stay."""
     servers = [s.sip_server(f"b105{i}") for i in (1, 2, 3)]
-    g = s.gateway(ini(s, "b105", servers, pool="probe = options\nprobe-interval = 300ms\nprobe-timeout = 200ms\nload-factor = off"), name="b105")
+    g = s.gateway(ini(s, "b105", servers, pool="probe = options\nprobe-interval = 300ms\nprobe-timeout = 3s\nload-factor = off", wait=PATIENT), name="b105")
     phones = s.phones(g, name="b105-phones")
     servers[0].ask("set invite=503")
     s.all_home(phones.ask("call 60"), "calls beside a server that refuses calls")
@@ -246,7 +246,7 @@ def b105_well_but_for_calls(s):
     for x in servers:
         x.ask("set invite=503")
     equal(phones.ask("call 60")["refused"], {"500": 60}, "when all refuse")
-    time.sleep(0.6 * SLOW)
+    time.sleep(0.6 * SLOW)                                 # two looks
     equal(sorted(g.state(f"b105{i}") for i in (1, 2, 3)), ["drain", "up", "up"], "states when all refuse")
     g.stop()
 
@@ -268,7 +268,7 @@ def a_server_dies(s):
     begin = time.monotonic()
     got = phones.ask("call 60")
     equal((got["answered"], "die1" in got["by_server"]), (60, False), "calls afterwards")
-    check(time.monotonic() - begin < (3 * TRY + 0.5) * SLOW, f"60 calls took {time.monotonic() - begin:.2f} s")
+    check(time.monotonic() - begin < 6 * SLOW, f"60 calls took {time.monotonic() - begin:.2f} s")
     phones.ask("forget server=die1")
     s.all_home(phones.ask("ask all"), "calls of the living")
     s.all_home(phones.ask("bye all"), "hanging up")

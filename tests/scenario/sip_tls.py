@@ -93,7 +93,7 @@ def client_certificates(b):
 def cuts(b):
     """a hello that ends behind each octet, plain text, a stranger's protocol, and one that says nothing: all end, are counted, and cost nobody else anything"""
     srv = Server()
-    g = b.gateway([f"a tcp://{srv.at}"], service="handshake-timeout = 1s\nmax-openings-source = off")
+    g = b.gateway([f"a tcp://{srv.at}"], service="handshake-timeout = 3s\nmax-openings-source = off")
     host, port = g.at("calls", "tls").rsplit(":", 1)
     hello = ssl.MemoryBIO()
     try:

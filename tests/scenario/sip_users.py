@@ -10,7 +10,7 @@ from sip_text import Message
 
 TIMEOUT = 120
 USERS = [f"user{n}" for n in range(24)]
-PROBE = "probe = options\nprobe-interval = 300ms\nprobe-timeout = 200ms\nprobe-rise = 1\nprobe-fall = 2"
+PROBE = "probe = options\nprobe-interval = 300ms\nprobe-timeout = 1s\nprobe-rise = 1\nprobe-fall = 2"
 
 
 class Phone:
@@ -28,7 +28,7 @@ class Phone:
         mark = f"{self.me}-{self.n}".replace(":", "-")
         data = (f"{method} sip:{uri} SIP/2.0\r\nVia: SIP/2.0/UDP {self.me};branch=z9hG4bK{mark};rport\r\nMax-Forwards: 70\r\nFrom: <sip:{frm}@lab.example>;tag={self.n}\r\n"
                 f"To: <sip:{to or uri}>\r\nCall-ID: {call_id or mark}\r\nCSeq: {self.n} {method}\r\nContact: <sip:{frm}@{self.me}>\r\n{extra}Content-Length: 0\r\n\r\n").encode()
-        for _ in range(8):
+        for _ in range(30):
             self.s.send(data)
             try:
                 while True:
@@ -56,7 +56,7 @@ def everything_of(p, user, home, what):
 def users(s):
     servers = [s.sip_server(f"pbx{n}") for n in range(4)]
     head = s.ini_gateway("users")
-    ini = lambda some: head + s.ini_sip(some, PROBE, "key = user")
+    ini = lambda some: head + s.ini_sip(some, PROBE, "key = user\ntry-timeout = 16s")
     g = s.gateway(ini(servers[:3]), name="users")
     p = Phone(g.at())
     for x in servers:
@@ -140,7 +140,7 @@ def no_key(s):
 def failing_over(s):
     """a registrar that falls silent, before any probe knows: who renews is registered elsewhere after try-timeout, and is called there"""
     servers = [s.sip_server(f"h{n}") for n in range(3)]
-    g = s.gateway(s.ini_gateway("over") + s.ini_sip(servers, "probe = none", "key = user\nfailover = yes\ntry-timeout = 500ms"), name="over")
+    g = s.gateway(s.ini_gateway("over") + s.ini_sip(servers, "probe = none", "key = user\nfailover = yes\ntry-timeout = 3s"), name="over")
     p = Phone(g.at())
     home = {u: p.register(u) for u in USERS[:12]}
     dead = home["user0"]
@@ -158,7 +158,7 @@ class Connection:
     def __init__(self, at):
         host, port = at.rsplit(":", 1)
         self.s = socket.create_connection((host, int(port)), 5 * SLOW)
-        self.s.settimeout(3 * SLOW)
+        self.s.settimeout(10 * SLOW)
         self.buf = b""
 
     def message(self):
@@ -189,7 +189,7 @@ def b84_newest_flow(s):
 
     def registered(n):
         """the registrar that takes it, its gateway, and the Path"""
-        for _ in range(int(60 * SLOW)):
+        for _ in range(int(150 * SLOW)):
             for r in registrars:
                 try:
                     data, source = r.recvfrom(65535)

@@ -1,6 +1,6 @@
 """sipp as callers and as three servers, one of which stops in its tracks (SIGSTOP) under traffic: its port takes datagrams and nothing comes back. Every call that
 is set up from then on is answered by another, and what is asked within it comes to whoever answered."""
-import signal, time
+import signal
 
 from scenario import FULL, check, need, until
 from _sipp import all_good, callers, server, spoilt
@@ -13,7 +13,6 @@ def run(s):
     n = 2000 if FULL else 300
     pairs = [server(s, f"sipp{i}") for i in (1, 2, 3)]
     g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in pairs], service="try-timeout = 500ms"))
-    time.sleep(0.5)
     all_good(s, callers(s, g.at(), 30, 30, 200, name="before"), 30, "calls of three servers")
     stopped = pairs[0][0]
     stopped.kill(signal.SIGSTOP)

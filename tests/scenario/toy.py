@@ -94,7 +94,7 @@ def run(s):
                 server = next(x for x in servers if x.name == home)
                 until(f"text{i} at {home}", lambda: any(t == f"text{i}".encode() for t, _ in server.got))
                 waited = next(at for t, at in server.got if t == f"text{i}".encode()) - begin
-                check(0.25 < waited < 0.6 * SLOW, f"a hold of 300 ms took {waited:.3f} s")
+                check(0.25 < waited < 5 * SLOW, f"a hold of 300 ms took {waited:.3f} s")
     for n, f in enumerate(flows):
         f.c.settimeout(5 * SLOW)
         got = f.ask(f"open key{n % 6}").decode().split()

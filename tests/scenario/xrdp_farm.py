@@ -104,7 +104,7 @@ def run(s):
     os.chmod(s.dir, 0o755)
     displays = {u: screen(s) for u in USERS}
     lines = [host(s, i) for i in (1, 2, 3)]
-    probe = "probe = confirm\nprobe-interval = 500ms\nprobe-timeout = 400ms\nprobe-rise = 1\nload-factor = 1.0"
+    probe = "probe = confirm\nprobe-interval = 500ms\nprobe-timeout = 3s\nprobe-rise = 1\nload-factor = 1.0"
     head = s.ini_gateway()
     g = s.gateway(head + s.ini_rdp(lines[:2], probe))
     for i in (1, 2):
