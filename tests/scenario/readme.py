@@ -27,7 +27,7 @@ def run(s):
     pair = Authority(s)
     with open(os.path.join(HERE, "..", "..", "README.md"), encoding="utf-8") as f:
         found = fragments(f.read())
-    equal([bool(re.search(x, b)) for b, x in zip(found, ("weight=50", "tls-name", "wss://"))], [True] * 3, "the fragments that are there")
+    equal([bool(re.search(x, b)) for b, x in zip(found, ("weight=50", "tls-name", "wss://", "advertise="))], [True] * 4, "the fragments that are there")
     for b in found:
         with open(s.path("fragment.ini"), "w") as f:
             f.write(f"[gateway]\nstate-dir = {s.path('state')}\n" + whole(b, pair.cert, pair.key))
