@@ -1,9 +1,9 @@
 """A day of calls and weeks of a desktop farm in a minute each (the torture folder's sip-call-life and rdp-farm-life, where HOLDFAST_SHARED names it), with
 servers that join, drain, are weighed anew, leave, fall silent and die. Not one request may reach a server that does not hold its call, and no
 user may get a second session, not even by a host that was down for a moment."""
-import os, re, subprocess, sys, time
+import os, re, socket, subprocess, sys
 
-from scenario import FULL, SLOW, Skip, check, free_port
+from scenario import FULL, SLOW, Skip, check, free_port, until
 
 TIMEOUT = 400
 CALLS = int((2400 if FULL else 1200) / SLOW)        # the farm's clock cannot be slowed, so a slow gateway gets less of it
@@ -19,13 +19,18 @@ sys.exit(subprocess.run([ctl, "-s", sock, "reload"]).returncode)
 
 
 def play(args):
-    """runs one; its clients have fixed addresses, so another run of it on this machine makes it wait"""
-    for _ in range(4):
-        r = subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=200 * SLOW)
-        if "Address already in use" not in r.stderr:
-            break
-        time.sleep(20)
-    return r
+    """runs one; its clients have fixed addresses, so it waits for another run of it on this machine"""
+    with socket.socket(socket.AF_UNIX) as mark:
+        until("nobody else plays it", lambda: mine(mark), 200, 0.5)
+        return subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=200 * SLOW)
+
+
+def mine(mark):
+    try:
+        mark.bind("\0holdfast-life")
+    except OSError:
+        return False
+    return True
 
 
 def tell(name, r, faults, **limits):

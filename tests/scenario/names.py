@@ -3,7 +3,7 @@ name server answers and over a restart, and looked for at the next of their addr
 import os, socket, ssl
 
 from _certs import Authority
-from scenario import Peer, check, equal, until
+from scenario import Peer, check, equal, place, until
 
 
 def at(g, name):
@@ -41,8 +41,8 @@ def lost_files(s, dns):
 
 def run(s):
     dns = Peer(s, "dns", "dns_server.py")
-    one = s.sip_server("pbx1", host="127.0.0.2")
-    two = s.sip_server("pbx2")
+    one = s.sip_server("pbx1", host=place("127.0.0.2"))
+    two = s.sip_server("pbx2", host=place())
     moved = f"127.0.0.3:{one.port}"
     servers = [f"pbx1 pbx1.example.com:{one.port}", f"pbx2 PBX2.example.com:{two.port}"]
     ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers, "probe = options\nprobe-interval = 1s\nprobe-timeout = 1s\nprobe-fall = 2\nprobe-rise = 1", listen="udp://0.0.0.0:0")

@@ -3,7 +3,7 @@ answers reach the client from either. When the server takes no connection all co
 import re, socket, sys, time
 
 from _ends import endpoint, hop, request
-from scenario import PEERS, SLOW, check, equal
+from scenario import PEERS, SLOW, check, equal, free_port
 
 sys.path.insert(0, PEERS)
 from sip_text import Message
@@ -23,7 +23,7 @@ def long_one(octets):
 class Server:
     """UDP, and TCP at the same port where `tcp`"""
     def __init__(self, tcp):
-        self.udp, self.at = endpoint()
+        self.udp, self.at = endpoint(port=free_port())
         self.listener = socket.create_server(hop(self.at)) if tcp else None
         self.conn = None
 
@@ -33,9 +33,9 @@ class Server:
 
     def over_tcp(self):
         if not self.conn:
-            self.listener.settimeout(4 * SLOW)
+            self.listener.settimeout(10 * SLOW)
             self.conn, _ = self.listener.accept()
-            self.conn.settimeout(4 * SLOW)
+            self.conn.settimeout(10 * SLOW)
         octets = b""
         while b"\r\n\r\n" not in octets:
             more = self.conn.recv(65535)
