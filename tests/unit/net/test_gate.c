@@ -174,7 +174,7 @@ static void bounds(void **state)
 	int c[4], a = comes("a", 1, 0), b = comes("b", 2, 0);
 
 	(void)state;
-	rig.pool_conf.dial_timeout = 60;
+	rig.pool_conf.dial_timeout = 1000; /* the fourth has come before the first has waited for long enough */
 	rig.pool_conf.connecting_queue = 3;
 	for (unsigned i = 0; i < 3; i++)
 		c[i] = comes("W", 2, i + 1);

@@ -238,8 +238,8 @@ static void endless(void **state)
 	int c;
 
 	(void)state;
-	rig.service_conf.handshake_timeout = 80;
 	c = page();
+	rig.service_conf.handshake_timeout = 80;
 	put(c, "\x02\x80" M, 6);
 	for (int i = 0; i < 100 && rig_open(); i++) {
 		(void)send(c, "\0\x80" M, 6, MSG_NOSIGNAL);
