@@ -97,7 +97,7 @@ class Browser:
         self.at = f"127.0.0.1:{open(port).read().split()[0]}"
 
     def open(self):
-        with urllib.request.urlopen(urllib.request.Request(f"http://{self.at}/json/new?{self.origin}/", method="PUT"), timeout=20 * SLOW) as r:
+        with urllib.request.urlopen(urllib.request.Request(f"http://{self.at}/json/new?{self.origin}/", method="PUT"), timeout=60 * SLOW) as r:
             return Page(json.load(r)["webSocketDebuggerUrl"])
 
 
@@ -105,7 +105,7 @@ class Page:
     def __init__(self, url):
         at, _, path = url.removeprefix("ws://").partition("/")
         host, port = at.split(":")
-        self.sock, self.frames, self.serial = socket.create_connection((host, int(port)), timeout=20 * SLOW), web.Reader(), 0
+        self.sock, self.frames, self.serial = socket.create_connection((host, int(port)), timeout=60 * SLOW), web.Reader(), 0
         head, key = web.request(at, protocol=None, path="/" + path)
         self.sock.sendall(head)
         got = b""
@@ -135,5 +135,5 @@ class Page:
     def seen(self):
         return self.run("seen")
 
-    def waits(self, word, n=1, seconds=10):
+    def waits(self, word, n=1, seconds=40):
         until(f"the page says {word!r} {n} times", lambda: sum(x.startswith(word) for x in self.seen()) >= n or check(not any("failed" in x.lower() for x in self.seen()), "the page:", self.seen()), seconds, 0.1)

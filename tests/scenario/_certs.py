@@ -5,7 +5,7 @@ from scenario import SLOW, check, need
 
 
 def openssl(*argv, **k):
-    r = subprocess.run(["openssl", *argv], capture_output=True, text=True, timeout=20 * SLOW, **k)
+    r = subprocess.run(["openssl", *argv], capture_output=True, text=True, timeout=60 * SLOW, **k)
     check(r.returncode == 0, f"openssl {argv[0]}:", r.stderr[-800:])
     return r.stdout
 
@@ -56,7 +56,7 @@ def serial(path):
     return openssl("x509", "-in", path, "-noout", "-serial").strip()
 
 
-def dial(at, context, name="gw.example.com", session=None, timeout=5):
+def dial(at, context, name="gw.example.com", session=None, timeout=20):
     host, port = at.rsplit(":", 1)
     c = context.wrap_socket(socket.create_connection((host.strip("[]"), int(port)), timeout * SLOW), server_hostname=name, session=session)
     c.settimeout(timeout * SLOW)

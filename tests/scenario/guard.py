@@ -28,7 +28,7 @@ def connects(at, to, want):
     """a connection from `at` stays open, or does not"""
     with socket.socket() as c:
         c.bind((at, 0))
-        c.settimeout(5 * SLOW)
+        c.settimeout(20 * SLOW)
         c.connect(hop(to))
         c.settimeout(0.5 if want else 10 * SLOW)
         try:

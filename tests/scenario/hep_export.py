@@ -72,7 +72,7 @@ def run(s):
     equal({len(Message(y["payload"]).all("via")) for y in requests if y["from_port"] == ours}, {2}, "a request as it went out has our Via")
 
     with socket.create_connection((g.at("calls", "tcp").rsplit(":", 1)[0], int(g.at("calls", "tcp").rsplit(":", 1)[1]))) as t:
-        t.settimeout(5)
+        t.settimeout(20)
         t.sendall(b"OPTIONS sip:x@192.0.2.1 SIP/2.0\r\nVia: SIP/2.0/TCP 127.0.0.1:5;branch=z9hG4bKtcp\r\nMax-Forwards: 70\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:x@x>\r\n"
                   b"Call-ID: over-tcp\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n")
         check(t.recv(4096).startswith(b"SIP/2.0 200"), "no answer over TCP")

@@ -81,7 +81,7 @@ def controls(addresses):
 
 def command(control, name, params=""):
     text = json.dumps(dict(command=name, params=params, token="t"))
-    with socket.create_connection(control, 5) as c:
+    with socket.create_connection(control, 20) as c:
         c.sendall(f"{len(text)}:{text},".encode())
         c.settimeout(10)
         got = b""

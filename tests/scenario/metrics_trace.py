@@ -13,7 +13,7 @@ TIMEOUT = 90
 
 def get(at, path):
     try:
-        with urllib.request.urlopen(f"http://{at}{path}", timeout=5) as r:
+        with urllib.request.urlopen(f"http://{at}{path}", timeout=20) as r:
             return r.status, r.read().decode()
     except urllib.error.HTTPError as e:
         return e.code, e.read().decode()
@@ -52,7 +52,7 @@ def run(s):
     rows = len(m)                                            # strangers make no row beside `other`
     c, me = endpoint()
     with c:
-        c.settimeout(5)
+        c.settimeout(20)
         for n in range(20):
             c.sendto(request(me, n, f"WORD{n}", mark="odd"), hop(g.at()))
             while Message(c.recv(65535)).code < 200:

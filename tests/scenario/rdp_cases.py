@@ -102,8 +102,8 @@ def r57_r32_quiet_desktops(s, g, hosts, d):
 
 def h01_eleven_blanks(s, g, hosts, d):
     """Eleven octets that are no header, and a good cookie line behind them: not RDP."""
-    with socket.create_connection(hop(g), 5) as c:
-        c.settimeout(3 * SLOW)
+    with socket.create_connection(hop(g), 20) as c:
+        c.settimeout(10 * SLOW)
         c.sendall(b" " * 11 + b"Cookie: mstshash=alice\r\n")
         try:
             equal(c.recv(100), b"", "the answer to eleven blanks")

@@ -53,7 +53,7 @@ def run(s):
         """the host that a request with this line gets; it gets it as it was sent"""
         before = {h.label: h.stats()["requests"] for h in farm + sales}
         with socket.create_connection((at, int(port)), 5, (source, 0)) as c:
-            c.settimeout(5 * SLOW)
+            c.settimeout(20 * SLOW)
             c.sendall(rdp_text.request(line))
             got = c.recv(4096)
             check(got[5:6] == b"\xd0", "no Confirm:", repr(got))

@@ -39,7 +39,7 @@ def talk(at, octets, source="127.0.0.1", half=False):
     """what came back until the end"""
     host, port = at.rsplit(":", 1)
     with socket.create_connection((host, int(port)), 5, (source, 0)) as c:
-        c.settimeout(5 * SLOW)
+        c.settimeout(20 * SLOW)
         got = b""
         try:
             c.sendall(octets)

@@ -5,7 +5,7 @@ import os, socket, subprocess
 from _screens import keep, look, near, screen, xfreerdp
 from scenario import check, equal, free_port, need, until
 
-TIMEOUT = 90
+TIMEOUT = 150
 COLOUR = "4b0082"
 
 
@@ -42,7 +42,7 @@ def run(s):
         seen[:] = look(s, display, "shadow-nla")
         check(c.alive(), "xfreerdp ended:", c.text()[-1500:])
         return near(seen[2], COLOUR) and seen[1] > 2
-    until("the shadowed screen is on the client's", shown, 20, 0.4)
+    until("the shadowed screen is on the client's", shown, 60, 0.4)
     keep(seen[0])
     equal(g.where("user:alice", "farm")["why"], "bond", "alice after 1 KB each way")
     c.end(5)

@@ -149,7 +149,7 @@ def is_explained(f, home):
     """which connection a datagram would belong to, without sending it; without --via a request of a connection is meant"""
     def explain(datagram, source, *via):
         r = subprocess.run([f.s.program("HOLDFASTCTL", "holdfastctl"), "-s", f.g.socket, "--json", "explain", "--hex", "--from", source, *via], input=datagram.hex(),
-                           capture_output=True, text=True, timeout=20)
+                           capture_output=True, text=True, timeout=60)
         check(r.returncode == 0, "explain:", r.stderr)
         return json.loads(r.stdout)["stories"][0]
     x = explain(syn(), "127.0.5.2", "--via", "udp")

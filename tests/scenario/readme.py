@@ -31,5 +31,5 @@ def run(s):
     for b in found:
         with open(s.path("fragment.ini"), "w") as f:
             f.write(f"[gateway]\nstate-dir = {s.path('state')}\n" + whole(b, pair.cert, pair.key))
-        r = subprocess.run([s.program("HOLDFAST_BIN", "holdfast"), "-c", f.name, "--check"], capture_output=True, text=True, timeout=20)
+        r = subprocess.run([s.program("HOLDFAST_BIN", "holdfast"), "-c", f.name, "--check"], capture_output=True, text=True, timeout=60)
         check(r.returncode == 0 and len(re.findall("warning:", r.stderr)) == 1, "refused, or more is said than that there is no cluster-secret-file:", r.stdout + r.stderr, open(f.name).read())

@@ -68,7 +68,7 @@ def b43_smuggling(s):
     for n, end in enumerate((b"\n", b"\r")):
         for length, pretended, body in ((len(hidden), 0, hidden), (0, 4, b"AAAA\r\n\r\n" + hidden)):
             outer = request(me, n + 1, "OPTIONS").replace(b"Content-Length: 0", b"X-Pad: a" + end + b"Content-Length: %d\r\nContent-Length: %d" % (pretended, length)) + body
-            with socket.create_connection(hop(g.at("calls", "tcp")), 5) as c, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
+            with socket.create_connection(hop(g.at("calls", "tcp")), 20) as c, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
                 c.settimeout(10 * SLOW)
                 c.sendall(outer)
                 c.shutdown(socket.SHUT_WR)
@@ -111,13 +111,13 @@ def b65_b142_ack_of_our_503(s):
 def b88_a_dead_connection(s):
     """A server resets its connection: what is sent next goes over a new one. What is sent at the same moment does so too, or is answered 503; it is never lost."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(3 * SLOW)
+        listener.settimeout(10 * SLOW)
         g = s.gateway(s.ini_gateway("b88") + s.ini_sip(["b88 tcp://127.0.0.1:%d" % listener.getsockname()[1]], "probe = none\nconnections = 1", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b88")
         c, me = endpoint()
 
         def reset():
             conn, _ = listener.accept()
-            conn.settimeout(3 * SLOW)
+            conn.settimeout(10 * SLOW)
             got = conn.recv(65535)
             conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             conn.close()
@@ -210,7 +210,7 @@ def b126_strange_octets(s):
     for octets in noise:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
             u.sendto(octets[:60000], hop(g.at("calls", "udp")))
-        c = socket.create_connection(hop(g.at("calls", "tcp")), 5)
+        c = socket.create_connection(hop(g.at("calls", "tcp")), 20)
         try:
             c.sendall(octets)
             if not octets:

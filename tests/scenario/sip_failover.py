@@ -199,7 +199,7 @@ def refused_connections(s):
         s.all_home(got, "calls beside a server that takes no connection")
         equal(got["by_server"], {"tcp-good": 60}, "who took them")
         check(g.drops().get("failover", 0) > 0, "nothing failed over:", g.drops())
-        with socket.create_connection(hop(g.at("calls", "tcp")), 5) as c:
+        with socket.create_connection(hop(g.at("calls", "tcp")), 20) as c:
             c.settimeout(4 * SLOW)
             good.ask("set all=silent")
             c.sendall(request("127.0.0.1:9", 77, kind="TCP", mark="conn"))

@@ -57,7 +57,7 @@ def names(b):
     g = b.gateway([f"a tcp://{srv.at}"], service="tls-min-version = 1.3")
     for name, want in (("gw.example.com", b.gw), ("second.example.com", b.second), ("x.wild.example.com", b.gw), ("else.example.com", b.gw), (None, b.gw)):
         sni = ["-servername", name] if name else ["-noservername"]
-        r = subprocess.run(["openssl", "s_client", "-connect", g.at("calls", "tls"), *sni, "-CAfile", b.ca.cert], input="", capture_output=True, text=True, timeout=20 * SLOW)
+        r = subprocess.run(["openssl", "s_client", "-connect", g.at("calls", "tls"), *sni, "-CAfile", b.ca.cert], input="", capture_output=True, text=True, timeout=60 * SLOW)
         check("Verify return code: 0 (ok)" in r.stdout, f"s_client asking for {name}:", r.stdout[-600:], r.stderr[-300:])
         got = openssl("x509", "-noout", "-serial", input=r.stdout[r.stdout.index("-----BEGIN"):])
         equal(got.strip(), serial(want.cert), f"the certificate for {name}")
@@ -108,13 +108,13 @@ def cuts(b):
             c.shutdown(socket.SHUT_WR)
     drops(g, "tls-cut", len(hello) - 1)
     for octets in (message(transport="TLS"), b"GET / HTTP/1.1\r\n\r\n", b"\0" * 200, b"\r\n\r\n", b"SSH-2.0-x\r\n"):
-        with socket.create_connection((host, int(port)), 5) as c:
+        with socket.create_connection((host, int(port)), 20) as c:
             c.sendall(octets)
             equal(c.recv(100), b"", "the answer to plain text")
     drops(g, "tls-plain", 5)
-    with socket.create_connection((host, int(port)), 5) as c:
+    with socket.create_connection((host, int(port)), 20) as c:
         c.sendall(hello[:5] + b"\x01" + b"\xff" * 60 + hello[66:])
-        c.settimeout(5)
+        c.settimeout(20)
         while c.recv(4096):
             pass
     drops(g, "tls-failed")
@@ -160,7 +160,7 @@ def proxied(b):
     for together in (True, False):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         tls = b.ca.trusts().wrap_bio(incoming, outgoing, server_hostname="gw.example.com")
-        with socket.create_connection((host, int(port)), 5) as c:
+        with socket.create_connection((host, int(port)), 20) as c:
             header = b"PROXY TCP4 192.0.2.77 127.0.0.1 4711 5061\r\n"
             if not together:
                 c.sendall(header)
@@ -192,7 +192,7 @@ def path(b):
     route = next(x for x in srv.calls("REGISTER")[-1].split("\r\n") if x.startswith("Path: "))
     check(f"@{g.at('calls', 'tcp')};transport=tcp;lr>" in route, "the Path names the listener that faces the servers:", route)
     host, port = g.at("calls", "tcp").rsplit(":", 1)
-    with socket.create_connection((host, int(port)), 5) as server:
+    with socket.create_connection((host, int(port)), 20) as server:
         to_phone = lambda n: message("INVITE", uri="sip:alice@192.0.2.51;transport=tls", call=f"to-phone{n}", transport="TCP", more=f"Route: {route[6:]}\r\n")
         server.sendall(to_phone(1))
         got = head(c)[0]
@@ -264,7 +264,7 @@ def own_certificate(b):
     g = b.s.gateway(b.s.ini_gateway("tenants", workers=1) + ini.replace("udp://127.0.0.1:0", "tcp://127.0.0.1:0"), name="tenants")
     for i in (1, 2):
         host, port = g.at(f"t{i}").rsplit(":", 1)
-        with socket.create_connection((host, int(port)), 5) as c:
+        with socket.create_connection((host, int(port)), 20) as c:
             check(ask(c, call=f"tenant{i}", transport="TCP").startswith("SIP/2.0 200"), f"tenant {i}")
     got = [dict(x for y in p["subject"] for x in y)["commonName"] for p in srv.peers]
     equal(sorted(got), ["tenant1", "tenant2"], "who came")
@@ -289,7 +289,7 @@ def headers(b):
         if n == 0:
             check([x for x in srv.calls("INVITE")[-1].split("\r\n") if x.startswith("Record-Route: <sips:hfd-") and x.endswith(f"@{t};lr>")], "no sips: Record-Route:", srv.calls("INVITE")[-1])
         host, port = p.rsplit(":", 1)
-        with socket.create_connection((host, int(port)), 5) as plain:
+        with socket.create_connection((host, int(port)), 20) as plain:
             check(ask(plain, uri="sips:bob@example.com", call=f"u{n}", transport="TCP").startswith("SIP/2.0 416"), "sips: from a hop that is not safe")
         g.stop()
 
@@ -371,7 +371,7 @@ def reload(b):
             with open(path, "w") as f:
                 f.write(text)
         r = g.run_ctl("reload")
-        said = subprocess.run([b.s.program("HOLDFAST_BIN", "holdfast"), "--check", "-c", g.ini], capture_output=True, text=True, timeout=20 * SLOW)
+        said = subprocess.run([b.s.program("HOLDFAST_BIN", "holdfast"), "--check", "-c", g.ini], capture_output=True, text=True, timeout=60 * SLOW)
         check(r.returncode == 1 and path in r.stdout + r.stderr and why in r.stdout + r.stderr, f"a reload with {why}:", r.stdout, r.stderr)
         check(said.returncode and path in said.stderr and why in said.stderr, f"--check with {why}:", said.stdout, said.stderr)
         with open(path, "w") as f:
@@ -396,7 +396,7 @@ def read_by_user(b):
     os.chmod(b.second.cert, 0o644)
     for mode, good in ((0o600, False), (0o644, True)):
         os.chmod(key, mode)
-        r = subprocess.run([b.s.program("HOLDFAST_BIN", "holdfast"), "--check", "-c", ini], capture_output=True, text=True, timeout=20 * SLOW)
+        r = subprocess.run([b.s.program("HOLDFAST_BIN", "holdfast"), "--check", "-c", ini], capture_output=True, text=True, timeout=60 * SLOW)
         check((r.returncode == 0) == good and (good or f"{key}: Permission denied (read as user nobody)" in r.stderr), f"mode {mode:o}:", r.stdout, r.stderr)
 
 

@@ -6,7 +6,7 @@ import os, re, subprocess, sys
 from _certs import Authority
 from scenario import FULL, SLOW, Skip, check, free_port
 
-TIMEOUT = 600
+TIMEOUT = 1200
 MISSED, AGAIN = "no request came through to answer", 8      # times: it has missed four of ten where five times as much ran as there are processors
 SINGLE = 6                                                  # messages of a set: more than that is no chance
 PATIENT = "try-timeout = 16s"                               # the runner's servers answer when it comes to it: what is late must not be asked of another
@@ -30,7 +30,7 @@ def verdict(name, r, faults, again=()):
 def sip(s, name, data, argv, faults):
     """the runner over both sets, and once more for what it could not ask"""
     argv = [sys.executable, os.path.join(data, "run", "sip-torture.py"), *argv, "--set", f"{data}/sip/expected.tsv", "--set", f"{data}/sip/extra/expected.tsv"]
-    ask = lambda *more: subprocess.run([*argv, *more], capture_output=True, text=True, timeout=300 * SLOW)
+    ask = lambda *more: subprocess.run([*argv, *more], capture_output=True, text=True, timeout=1000 * SLOW)
     cuts, again = "whole,octets,random" if FULL else "whole,random", []
     r = ask("--jobs", "4", "--cuts", cuts)
     keep(s, name, r)
@@ -72,7 +72,7 @@ def run(s):
     g = s.gateway(s.ini_gateway("rdp") + s.ini_rdp([f"h{i} {a}" for i, a in enumerate(hosts)], service="handshake-timeout = 10s", listen="tcp://127.0.30.1:0 udp://127.0.30.1:0"), name="rdp")
     r = subprocess.run([sys.executable, os.path.join(data, "run", "rdp-torture.py"), "--proxy", g.at("desktops", "tcp"), "--backends", ",".join(hosts), "--set", f"{data}/rdp/expected.tsv",
                         "--trap-port", str(free_port()), "--udp", g.at("desktops", "udp"), "--cuts", "all,named,octets" if os.environ.get("HOLDFAST_FULL") != "1" else "all,named,octets,random"],
-                       capture_output=True, text=True, timeout=300 * SLOW)
+                       capture_output=True, text=True, timeout=1000 * SLOW)
     keep(s, "rdp", r)
     verdict("rdp", r, faults)
     g.stop()

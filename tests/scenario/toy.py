@@ -38,9 +38,9 @@ class Lines:
 class Flow:
     def __init__(self, at):
         host, port = at.rsplit(":", 1)
-        self.c = socket.create_connection((host, int(port)), 5)
+        self.c = socket.create_connection((host, int(port)), 20)
         self.f = self.c.makefile("rb")
-        self.c.settimeout(5 * SLOW)
+        self.c.settimeout(20 * SLOW)
         self.name = self.ask("name").decode().split()
 
     def ask(self, line):
@@ -80,7 +80,7 @@ def run(s):
                   + "[service holds]\nprotocol = toy\nlisten = udp://127.0.0.1:0\npool = holds\n\n" + pool("holds", "udp"), program=program)
     flows = [Flow(g.at("toys", "tcp")) for _ in range(24)]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
-        u.settimeout(3 * SLOW)
+        u.settimeout(10 * SLOW)
         to = lambda service: (lambda h, p: (h, int(p)))(*g.at(service, "udp").rsplit(":", 1))
         letters(g, flows, lambda text: u.sendto(text.encode(), to("toys")))
 
@@ -96,7 +96,7 @@ def run(s):
                 waited = next(at for t, at in server.got if t == f"text{i}".encode()) - begin
                 check(0.25 < waited < 5 * SLOW, f"a hold of 300 ms took {waited:.3f} s")
     for n, f in enumerate(flows):
-        f.c.settimeout(5 * SLOW)
+        f.c.settimeout(20 * SLOW)
         got = f.ask(f"open key{n % 6}").decode().split()
         equal(got[1:], ["open", f"key{n % 6}"], "the server's first line")
         f.home = got[0]

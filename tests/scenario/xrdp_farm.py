@@ -6,7 +6,7 @@ import os, re, subprocess
 from _screens import keep, look, near, same, screen, xfreerdp
 from scenario import Skip, check, equal, free_port, need, until
 
-TIMEOUT = 150
+TIMEOUT = 300
 COLOURS = {1: "000080", 2: "006400", 3: "800000"}
 USERS = ("hfalice", "hfbob", "hfcarol")
 PASSWORD = "lab"
@@ -91,7 +91,7 @@ def come(s, displays, g, user, name):
         check(c.alive(), f"xfreerdp of {user} ended:", c.text()[-1500:])
         like = look(s, displays[user], f"{name}-still")[0] if name.endswith("-first") else s.path(f"{user}-first.png")
         return any(near(seen[2], k) for k in COLOURS.values()) and seen[1] > 2 and same(like, seen[0])
-    until(f"{user}'s desktop is on the screen ({name})", desktop, 25, 0.4)
+    until(f"{user}'s desktop is on the screen ({name})", desktop, 60, 0.4)
     keep(seen[0])
     c.end(5)
     return next(i for i, colour in COLOURS.items() if near(colour, seen[2]))
