@@ -225,7 +225,9 @@ struct hf_answer {
 	bool over;                 /* as full, because its source has had its share */
 };
 /* Order: hint, refs, entry of the key, bonds of the placing keys, placement. A hint or entry counts in any state but OFF, a bond not while its
- * server is down for longer than the rules say. What gives way stays all the same where nobody else is eligible. O(1) at rest, O(servers) for a new session. */
+ * server is down for longer than the rules say. What gives way stays all the same where nobody else is eligible. What renews, and would give way together
+ * with the bond that leads it, takes that one along: it is placed then as its own key would place it, and all its names follow. O(1) at rest,
+ * O(servers) for a new session. */
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms);
 
 struct hf_lesson {
@@ -236,6 +238,8 @@ struct hf_lesson {
 	unsigned flags;
 	enum hf_why why;
 	bool move;                 /* the entry names this server from now on */
+	uint64_t alias_of;         /* tables: the key is a second name of the bond of this fingerprint, and leads where that one is as long as it lives; 0: of none.
+	                            * An older second name stays its own bond's, unless it is moved */
 	uint64_t source;           /* OPEN, CLOSE: a number of whose flow it is, and, if it was a brief one, for how long it lived; 0: neither is told. Brief flows of one */
 	uint32_t lasted_ms;        /* ... source, each begun where the one before it ended (at most 3 s later), are a row */
 };
@@ -292,7 +296,7 @@ struct hf_trace {
 /* As choose would answer, by the same code; nothing is made, counted or touched, and no turn is taken. O(servers). */
 void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, struct hf_trace *t, uint64_t now_ms);
 
-/* An entry as it is shown, or kept elsewhere; text, flows, why, since and seen only of tables. */
+/* An entry as it is shown, or kept elsewhere; text, flows, why, since, seen and alias_of only of tables. */
 struct hf_record {
 	uint64_t fp;
 	struct hf_bytes text;
@@ -301,6 +305,7 @@ struct hf_record {
 	enum hf_why why;
 	unsigned flags;
 	uint64_t since_ms, seen_ms;
+	uint64_t alias_of;         /* as in hf_lesson */
 	uint32_t expires_s;
 };
 
@@ -327,10 +332,10 @@ void hf_engine_copy(struct hf_engine *e, struct hf_range *r, struct hf_copy *c, 
 
 /* The way back, when the members are there (hf_engine_restore) and nobody asks yet. No entry of the range stays. */
 void hf_engine_erase(struct hf_engine *e, const struct hf_range *r);
-/* The entry as it was: text, server, flags, why, expires_s, since and seen (which may lie before the clock's begin: only differences count).
+/* The entry as it was: text, server, flags, why, expires_s, alias_of, since and seen (which may lie before the clock's begin: only differences count).
  * HF_EINVAL: no such server, or no fingerprint; HF_EFULL. */
 enum hf_err hf_engine_restore_entry(struct hf_engine *e, const struct hf_record *r, uint64_t now_ms) HF_MUST_USE;
-/* Tables: text, why, since and seen for an entry of a former engine, of which nothing else is known yet. Any thread. */
+/* Tables: text, why, alias_of, since and seen for an entry of a former engine, of which nothing else is known yet. Any thread. */
 void hf_engine_describe(struct hf_engine *e, const struct hf_record *r);
 
 /* ---- looking (any thread; changes nothing) ---- */

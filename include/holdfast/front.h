@@ -251,6 +251,7 @@ struct hf_act {
 			unsigned flags;
 			enum hf_why why;
 			bool move;
+			uint64_t alias_of; /* tables: the key is a second name of the bond of this fingerprint, and leads where that one is; 0: of none */
 			uint32_t lasted_ms; /* CLOSE: the flow was a brief one, and lived for so long; 0: it was not */
 			const char *ended; /* the key's session ends: a word, constant; NULL: it does not */
 			uint16_t code;     /* ... with an answer of this code, or 0 */

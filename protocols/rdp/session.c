@@ -22,7 +22,7 @@ static void relay(const struct hf_ctx *ctx, const struct hf_event *ev, struct rd
 }
 
 /* One more name under which this flow's host is found. An older bond of that name stays where it is, unless it has to move. */
-static void open_beside(struct rdp_flow *f, struct hf_key key, bool moves, struct hf_acts *acts)
+static struct hf_act *open_beside(struct rdp_flow *f, struct hf_key key, bool moves, struct hf_acts *acts)
 {
 	struct hf_act *a = flow_learn(acts, key, HF_LIFE_OPEN, f);
 
@@ -30,6 +30,7 @@ static void open_beside(struct rdp_flow *f, struct hf_key key, bool moves, struc
 	a->learn.flags = HF_BOND | HF_TENTATIVE;
 	a->learn.why = HF_WHY_BOND;
 	a->learn.move = moves;
+	return a;
 }
 
 /* A user's source, so that a later request without a cookie finds the host; it moves with a user who had to leave his. */
@@ -41,7 +42,7 @@ static void open_alias(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_
 	if (!users.fp)
 		return;
 	f->alias_fp = users.fp;
-	open_beside(f, users, f->moved, acts);
+	open_beside(f, users, f->moved, acts)->learn.alias_of = f->entry_fp;
 }
 
 /* Who is written otherwise finds the same host. The first of them leads, until his host has to be left. */
@@ -50,7 +51,7 @@ static void open_other(struct rdp_flow *f, struct hf_acts *acts)
 	if (!f->entry_fp)
 		f->other_fp = 0;
 	if (f->other_fp)
-		open_beside(f, flow_key(f->other_fp), f->moved, acts);
+		open_beside(f, flow_key(f->other_fp), f->moved, acts)->learn.alias_of = f->entry_fp;
 }
 
 /* The session of nobody known waits for a user of its source to claim it. */

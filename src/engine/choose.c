@@ -1,29 +1,30 @@
-/* Deciding: the order hint, refs, entry, bonds, placement. Who is named is evidence.c's, who is free place.c's, what then becomes of the key's
- * entry wish.c's. Explain is choose with a trace: it answers the same and writes what was looked at instead of any change.
+/* Deciding: the order hint, refs, entry, bonds, placement. Who is named is evidence.c's and kin.c's, who is free place.c's, what then becomes of the
+ * key's entry wish.c's. Explain is choose with a trace: it answers the same and writes what was looked at instead of any change.
  * Any thread. Start and end run under the lock of the key's shard. */
 #include "evidence.h"
+#include "kin.h"
 #include "wish.h"
 
 /* A new session: at the server of the placing keys' entries (a bond), else by placement; not `wanted`: nothing remembers it, so whatever else
  * comes of it must find the same answer. */
-static enum taken place_new(struct hf_engine *e, const struct hf_question *q, uint16_t bond, bool wanted, struct hf_answer *a, uint64_t now_ms)
+static enum taken place_new(struct hf_engine *e, const struct hf_question *q, const struct bond *bond, bool wanted, struct hf_answer *a, uint64_t now_ms)
 {
 	struct place p = {.slot = slot_of(e, q->place ? q->place : q->key.fp), .avoid = q->avoid, .n_avoid = q->n_avoid, .trace = q->trace,
 			  .take = wanted && q->flags & HF_COUNTED && !q->trace, .counts = wanted && q->flags & HF_COUNTED, .now_ms = now_ms,
 			  .by_slot = q->at_home, .uncapped = q->at_home, .home = (!wanted || q->urgent) && e->conf.mode != HF_MODE_NONE};
-	bool open = evidence_verdict(e, q, bond) == HF_VERDICT_TAKEN;
-	bool down = open && state_of(e, bond) == HF_STATE_DOWN && !evidence_hold_ms(e, bond, now_ms);
-	enum hf_verdict b = !open ? HF_VERDICT_MISSING : q->renews && evidence_leaves(e, bond, now_ms) ? HF_VERDICT_LEAVES : down ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
+	bool open = evidence_verdict(e, q, bond->server) == HF_VERDICT_TAKEN;
+	bool down = open && state_of(e, bond->server) == HF_STATE_DOWN && !evidence_hold_ms(e, bond->server, now_ms);
+	enum hf_verdict b = !open ? HF_VERDICT_MISSING : bond->leaves ? HF_VERDICT_LEAVES : down ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
 	struct placed to = {0, HF_WHY_NONE, TAKEN_NOT};
 
 	if (q->trace && open)
-		trace_amend(q->trace, HF_STEP_BOND, bond, b);
+		trace_amend(q->trace, HF_STEP_BOND, bond->server, b);
 	if (b != HF_VERDICT_TAKEN)
 		to = q->unplaced ? place_fallback(e, q, wanted) : place_session(e, &p);
 	if (!to.server && open) {
-		to = (struct placed){bond, HF_WHY_BOND, TAKEN_NOT};
+		to = (struct placed){bond->server, HF_WHY_BOND, TAKEN_NOT};
 		if (q->trace && b != HF_VERDICT_TAKEN)
-			trace_step(e, q->trace, HF_STEP_LAST, bond, HF_VERDICT_TAKEN);
+			trace_step(e, q->trace, HF_STEP_LAST, bond->server, HF_VERDICT_TAKEN);
 	}
 	a->server = to.server;
 	a->why = to.server && q->move && q->n_avoid ? HF_WHY_FAILOVER : to.why;
@@ -36,11 +37,15 @@ static bool is_firm(unsigned flags) { return (flags & (HF_COUNTED | HF_TENTATIVE
 /* What the question is about; one that is only explained has no life of its own. */
 static enum hf_life life_of(const struct hf_question *q) { return q->trace ? q->trace->life : q->life; }
 
-static uint32_t flows_of(const struct hf_engine *e, const struct shard *s, uint64_t fp)
+/* As evidence_stays; and who was led by this bond when he was made goes after it, once nothing of his own is live. */
+static enum hf_verdict entry_stays(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, const struct entry *x,
+				   const struct bond *bond, uint64_t now_ms)
 {
-	const struct record *r = record_of(e, s, fp);
+	const struct record *r = q->renews ? record_of(e, s, x->fp) : NULL;
 
-	return r ? r->flows : 0;
+	if (r && kin_follows(bond, r, x->server))
+		return HF_VERDICT_LEAVES;
+	return evidence_stays(e, q, x->server, r && r->flows, now_ms);
 }
 
 static unsigned row_of(const struct hf_engine *e, const struct shard *s, const struct hf_question *q, uint64_t now_ms)
@@ -81,12 +86,14 @@ static void answer_known(const struct hf_question *q, uint16_t server, struct hf
 
 /* Most questions change nothing: a session is touched whose life has hardly begun, or an answer is all that is asked for. They take no lock.
  * False: it is decided under the lock. */
-static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a,
+static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const struct hf_question *q, const struct bond *bond, struct hf_answer *a,
 			    uint64_t now_ms)
 {
 	struct glimpse g;
 
 	if (q->max_flows || q->max_sources || (q->life != HF_LIFE_NONE && (q->life != HF_LIFE_TOUCH || e->conf.mode == HF_MODE_TABLE))) /* a record shows when it was seen */
+		return false;
+	if (bond->of && e->conf.mode == HF_MODE_TABLE) /* ... and whom its key goes after */
 		return false;
 	g = ledger_glance(s, q->key.fp, now_ms);
 	if (g.is == GLANCE_NONE && q->life == HF_LIFE_NONE) {
@@ -107,13 +114,13 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 }
 
 /* The key has an entry. */
-static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct hf_question *q, uint16_t bond,
+static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct hf_question *q, const struct bond *bond,
 			 struct hf_answer *a, uint64_t now_ms)
 {
-	uint16_t follow = q->place ? bond : 0; /* of the others it is for a key without an entry */
+	const struct bond own = {.server = q->renews ? x->server : 0, .leaves = true};
+	const struct bond *follow = bond->server && (q->place || bond->of) ? bond : &own; /* what is nobody's is for a key without an entry */
 	const struct wish w = {.life = q->life, .life_s = q->life_s, .flags = q->flags, .source = q->source};
-	bool stays = evidence_stays(e, q, x->server, q->renews && flows_of(e, s, x->fp) != 0, now_ms) == HF_VERDICT_TAKEN ||
-		     (q->unless_firm && is_firm(x->flags));
+	bool stays = entry_stays(e, s, q, x, bond, now_ms) == HF_VERDICT_TAKEN || (q->unless_firm && is_firm(x->flags));
 	bool rewrites = wish_makes(q->life) || q->life == HF_LIFE_TOUCH;
 	enum hf_verdict full = crowded(e, s, q, a);
 	enum taken taken = TAKEN_NOT;
@@ -131,14 +138,14 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 		answer_known(q, x->server, a);
 	} else if (!a->server) {
 		a->left = q->renews;
-		taken = place_new(e, q, follow || !q->renews ? follow : x->server, wish_makes(life_of(q)) || life_of(q) == HF_LIFE_TOUCH, a, now_ms);
+		taken = place_new(e, q, follow, wish_makes(life_of(q)) || life_of(q) == HF_LIFE_TOUCH, a, now_ms);
 	}
 	if (!stays && rewrites && (taken != TAKEN_NOT || serves(e, a->server)))
 		wish_rename(e, s, x, a->server, a->why);
 	wish_apply(e, s, place, x, &w, taken, now_ms);
 }
 
-static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, const struct hf_question *q, uint16_t bond, struct hf_answer *a,
+static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, const struct hf_question *q, const struct bond *bond, struct hf_answer *a,
 		       uint64_t now_ms)
 {
 	bool hinted = q->hint && a->server == q->hint;
@@ -155,7 +162,7 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 	if (q->trace)
 		a->full = !ledger_room(e, s, q->key.fp, q->flags, now_ms);
 	else
-		a->full = !wish_make(e, s, place, &(struct hf_lesson){.key = q->key, .server = a->server, .life = q->life, .life_s = q->life_s, .flags = q->flags, .why = a->why, .source = q->source}, taken, now_ms);
+		a->full = !wish_make(e, s, place, &(struct hf_lesson){.key = q->key, .server = a->server, .life = q->life, .life_s = q->life_s, .flags = q->flags, .why = a->why, .source = q->source, .alias_of = kin_made(bond, a)}, taken, now_ms);
 	if (!a->full || !placed)
 		return;
 	if (q->trace)
@@ -164,7 +171,7 @@ static void choose_new(struct hf_engine *e, struct shard *s, uint32_t place, con
 }
 
 /* Only looks: nothing is wanted of the entry (explain has seen to it), and an expired one stays where it is. */
-static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond, struct hf_answer *a, uint64_t now_ms)
+static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_question *q, const struct bond *bond, struct hf_answer *a, uint64_t now_ms)
 {
 	enum hf_verdict v;
 	struct entry x;
@@ -174,7 +181,7 @@ static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_
 	if (ledger_look(e, s, q->key.fp, now_ms, &place, &x)) {
 		v = crowded(e, s, q, a);
 		if (v == HF_VERDICT_TAKEN)
-			v = evidence_stays(e, q, x.server, q->renews && flows_of(e, s, x.fp) != 0, now_ms);
+			v = entry_stays(e, s, q, &x, bond, now_ms);
 		evidence_trace(e, q, HF_STEP_ENTRY, q->key.fp, &x, v, now_ms);
 		choose_known(e, s, place, &x, q, bond, a, now_ms);
 	} else {
@@ -186,7 +193,7 @@ static void choose_traced(struct hf_engine *e, struct shard *s, const struct hf_
 }
 
 /* Apart, so that who needs no lock pays nothing for what it keeps on the stack. */
-__attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct shard *s, const struct hf_question *q, uint16_t bond,
+__attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct shard *s, const struct hf_question *q, const struct bond *bond,
 						    struct hf_answer *a, uint64_t now_ms)
 {
 	struct entry x;
@@ -222,8 +229,7 @@ static inline bool at_rest(const struct hf_engine *e, const struct hf_question *
 
 void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms)
 {
-	uint16_t bond = 0;
-	uint64_t by = 0;
+	struct bond bond = {0};
 	struct shard *s;
 
 	memset(a, 0, sizeof *a);
@@ -242,18 +248,18 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 		a->why = to.why;
 	}
 	if (!a->server && places_by_bond(q))
-		bond = evidence_bond(e, q, &by, now_ms);
+		bond = kin_bond(e, q, now_ms);
 	if (q->key.fp && e->conf.mode != HF_MODE_NONE) {
 		s = shard_of(e, q->key.fp);
 		if (q->trace)
-			choose_traced(e, s, q, bond, a, now_ms);
-		else if (!choose_unlocked(e, s, q, bond, a, now_ms))
-			choose_locked(e, s, q, bond, a, now_ms);
+			choose_traced(e, s, q, &bond, a, now_ms);
+		else if (!choose_unlocked(e, s, q, &bond, a, now_ms))
+			choose_locked(e, s, q, &bond, a, now_ms);
 	} else if (!a->server && (q->key.fp || q->place)) {
-		place_new(e, q, bond, false, a, now_ms);
+		place_new(e, q, &bond, false, a, now_ms);
 	}
-	if (a->why == HF_WHY_BOND && !a->known && a->server == bond)
-		a->led_by = by;
+	if (a->why == HF_WHY_BOND && !a->known && a->server == bond.server)
+		a->led_by = bond.by;
 	if (q->renews && (a->why == HF_WHY_BOND || a->why == HF_WHY_ENTRY || a->why == HF_WHY_TOKEN || a->why == HF_WHY_DIALOG))
 		a->hold_ms = evidence_hold_ms(e, a->server, now_ms);
 }

@@ -72,6 +72,7 @@ static void copy_one(const struct hf_engine *e, const struct shard *s, const str
 		to->why = (enum hf_why)r->why;
 		to->since_ms = r->since_ms;
 		to->seen_ms = r->seen_ms;
+		to->alias_of = record_alias(r);
 	}
 	c->n++;
 }
@@ -113,7 +114,7 @@ void hf_engine_erase(struct hf_engine *e, const struct hf_range *r)
 enum hf_err hf_engine_restore_entry(struct hf_engine *e, const struct hf_record *r, uint64_t now_ms)
 {
 	struct entry x = {r->fp, r->flags & (HF_COUNTED | HF_TENTATIVE | HF_BOND), r->server, tick_of_life(now_ms, r->expires_s)}, old;
-	const struct birth from = {r->text, now_ms, 0, r->why};
+	const struct birth from = {r->text, now_ms, 0, r->why, r->alias_of};
 	struct record *kept;
 	struct shard *s;
 	uint32_t place;
@@ -150,6 +151,8 @@ void hf_engine_describe(struct hf_engine *e, const struct hf_record *r)
 		to->why = (uint8_t)r->why;
 		to->since_ms = r->since_ms;
 		to->seen_ms = r->seen_ms;
+		if (r->alias_of)
+			records_alias(&s->records, r->fp, r->alias_of);
 	}
 	spin_unlock(&s->lock);
 }

@@ -1,6 +1,6 @@
-/* What a question has in its hand: the server that it names itself, those of its references, and the bonds of the keys that place it; and for
- * how long what is bound to a server holds. Nothing is placed or changed here. Any thread; the lock of another key's shard is taken only where
- * its entry cannot be read without. */
+/* What a question has in its hand: the server that it names itself, and those of its references; and for how long what is bound to a server
+ * holds. The bonds of the keys that place it are kin.c's. Nothing is placed or changed here. Any thread; the lock of another key's shard is taken
+ * only where its entry cannot be read without. */
 #include "evidence.h"
 
 void evidence_trace(const struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, const struct entry *x, enum hf_verdict v,
@@ -13,8 +13,7 @@ void evidence_trace(const struct hf_engine *e, const struct hf_question *q, enum
 	step->expires_s = x->server ? tick_left(x->expiry, now_ms) * (TICK_MS / 1000) : 0;
 }
 
-/* Another key's entry; without one its server is 0. */
-static bool other_entry(struct hf_engine *e, uint64_t fp, struct entry *x, uint64_t now_ms)
+bool evidence_entry(struct hf_engine *e, uint64_t fp, struct entry *x, uint64_t now_ms)
 {
 	struct shard *s = shard_of(e, fp);
 	struct glimpse g = ledger_glance(s, fp, now_ms);
@@ -30,16 +29,16 @@ static bool other_entry(struct hf_engine *e, uint64_t fp, struct entry *x, uint6
 	return x->server != 0;
 }
 
-/* The server of another key's entry, 0 without one that serves. */
-static uint16_t entry_server(struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, uint64_t now_ms)
+/* The server of a reference's entry, 0 without one that serves. */
+static uint16_t ref_server(struct hf_engine *e, const struct hf_question *q, uint64_t fp, uint64_t now_ms)
 {
 	enum hf_verdict v;
 	struct entry x;
 
-	(void)other_entry(e, fp, &x, now_ms);
+	(void)evidence_entry(e, fp, &x, now_ms);
 	v = evidence_verdict(e, q, x.server);
 	if (q->trace)
-		evidence_trace(e, q, kind, fp, &x, v, now_ms);
+		evidence_trace(e, q, HF_STEP_REF, fp, &x, v, now_ms);
 	return v == HF_VERDICT_TAKEN || v == HF_VERDICT_TRIED ? x.server : 0;
 }
 
@@ -47,24 +46,11 @@ bool evidence_apart(struct hf_engine *e, const struct hf_question *q, uint64_t n
 {
 	struct entry x;
 
-	if (!other_entry(e, q->apart, &x, now_ms))
+	if (!evidence_entry(e, q->apart, &x, now_ms))
 		return false;
 	if (q->trace)
 		evidence_trace(e, q, HF_STEP_ENTRY, q->apart, &x, HF_VERDICT_SOURCES, now_ms);
 	return true;
-}
-
-uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t *by, uint64_t now_ms)
-{
-	const uint64_t keys[] = {q->place, q->place_else, q->place_last};
-	uint16_t id = 0;
-
-	for (unsigned i = 0; i < sizeof keys / sizeof keys[0] && !id; i++)
-		if (keys[i]) {
-			id = entry_server(e, q, HF_STEP_BOND, keys[i], now_ms);
-			*by = keys[i];
-		}
-	return id;
 }
 
 uint64_t evidence_hold_ms(const struct hf_engine *e, uint16_t id, uint64_t now_ms)
@@ -109,7 +95,7 @@ void evidence_named(struct hf_engine *e, const struct hf_question *q, struct hf_
 		return;
 	}
 	for (int i = 0; i < 2 && q->refs[0] | q->refs[1]; i++) {
-		uint16_t id = q->refs[i] ? entry_server(e, q, HF_STEP_REF, q->refs[i], now_ms) : 0;
+		uint16_t id = q->refs[i] ? ref_server(e, q, q->refs[i], now_ms) : 0;
 
 		if (leads(e, q, id, a, now_ms) == HF_VERDICT_TAKEN) {
 			a->server = id;

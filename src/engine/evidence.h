@@ -35,8 +35,8 @@ uint64_t evidence_hold_ms(const struct hf_engine *e, uint16_t id, uint64_t now_m
 void evidence_named(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, uint64_t now_ms);
 /* The key apart of the question's own has an entry, so that the own one's is not for it. */
 bool evidence_apart(struct hf_engine *e, const struct hf_question *q, uint64_t now_ms);
-/* The server of the placing keys' entries, 0 without one that serves. */
-uint16_t evidence_bond(struct hf_engine *e, const struct hf_question *q, uint64_t *by, uint64_t now_ms); /* *by: the key it is of */
+/* Another key's entry; false, and its server is 0: it has none. */
+bool evidence_entry(struct hf_engine *e, uint64_t fp, struct entry *x, uint64_t now_ms);
 void evidence_trace(const struct hf_engine *e, const struct hf_question *q, enum hf_step_kind kind, uint64_t fp, const struct entry *x, enum hf_verdict v,
 		    uint64_t now_ms);
 

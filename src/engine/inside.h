@@ -177,6 +177,7 @@ struct birth { /* what a table's record begins with */
 	uint64_t now_ms;
 	uint32_t flows;
 	enum hf_why why;
+	uint64_t alias_of;
 };
 
 /* What is counted of an entry before it is made: nothing; it and its session at its server; that, and m is yet to follow (with the sum of

@@ -135,6 +135,8 @@ static bool record(struct hf_engine *e, struct shard *s, uint64_t fp, const stru
 	r->since_ms = r->seen_ms = from->now_ms;
 	r->flows = from->flows;
 	r->why = (uint8_t)from->why;
+	if (from->alias_of)
+		records_alias(&s->records, fp, from->alias_of);
 	return true;
 }
 

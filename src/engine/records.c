@@ -55,6 +55,25 @@ struct record *records_put(struct records *t, uint64_t fp, struct hf_bytes text)
 	return r;
 }
 
+uint64_t record_alias(const struct record *r) { return r->has_alias ? hf_get64(r->text + r->text_n) : 0; }
+
+void records_alias(struct records *t, uint64_t fp, uint64_t alias_of)
+{
+	struct record **at = t->n_buckets ? chain(t, fp) : NULL, *wide;
+
+	while (at && *at && (*at)->fp != fp)
+		at = &(*at)->next;
+	if (!at || !*at)
+		return;
+	(*at)->has_alias = false;
+	wide = alias_of ? realloc(*at, offsetof(struct record, text) + (*at)->text_n + sizeof alias_of) : NULL;
+	if (!wide)
+		return;
+	*at = wide;
+	wide->has_alias = true;
+	hf_put64(wide->text + wide->text_n, alias_of);
+}
+
 void records_drop(struct records *t, uint64_t fp)
 {
 	struct record **at = t->n_buckets ? chain(t, fp) : NULL, *r;

@@ -16,7 +16,8 @@ struct record {
 	uint32_t row_from, row_ms; /* brief flows in a row: whose, folded, and when the last one ended (the clock's low bits) */
 	uint8_t row;               /* so many of them */
 	uint8_t why, text_n;
-	bool told;                 /* that more sources than may wanted it */
+	bool told : 1;             /* that more sources than may wanted it */
+	bool has_alias : 1;        /* behind the text: the bond that it is a second name of, or was led by when it was made */
 	uint8_t text[]; /* allocated to its length, so that a short key costs little */
 };
 
@@ -28,6 +29,9 @@ struct records {
 struct record *records_find(const struct records *t, uint64_t fp);
 /* A new record for a fingerprint that has none; NULL: no memory. */
 struct record *records_put(struct records *t, uint64_t fp, struct hf_bytes text);
+/* The bond that a record is a second name of; 0: none. Few are, so that only those pay for it: the record may move. Without memory it is of none. */
+uint64_t record_alias(const struct record *r);
+void records_alias(struct records *t, uint64_t fp, uint64_t alias_of);
 void records_drop(struct records *t, uint64_t fp);
 void records_fini(struct records *t);
 

@@ -110,7 +110,7 @@ bool wish_make(struct hf_engine *e, struct shard *s, uint32_t place, const struc
 {
 	unsigned keep = l->life == HF_LIFE_TOUCH ? HF_COUNTED | HF_BOND : HF_COUNTED | HF_TENTATIVE | HF_BOND;
 	const struct entry x = {l->key.fp, l->flags & keep, l->server, tick_of_life(now_ms, l->life_s)};
-	const struct birth from = {l->key.text, now_ms, l->life == HF_LIFE_OPEN, l->why};
+	const struct birth from = {l->key.text, now_ms, l->life == HF_LIFE_OPEN, l->why, l->alias_of};
 	struct record *r;
 
 	if (!ledger_add(e, s, place, &x, taken, &from))
@@ -121,19 +121,46 @@ bool wish_make(struct hf_engine *e, struct shard *s, uint32_t place, const struc
 	return true;
 }
 
+/* The bond that a second name has is over. Its shard may be another one, which is only glanced at: when that is busy, the bond lives. */
+static bool is_over(struct hf_engine *e, const struct shard *s, uint64_t fp, uint64_t now_ms)
+{
+	const struct shard *its = shard_of(e, fp);
+	uint32_t place;
+	struct entry x;
+
+	return its == s ? !ledger_look(e, s, fp, now_ms, &place, &x) : ledger_glance(its, fp, now_ms).is == GLANCE_NONE;
+}
+
+/* It is a second name from now on, of a bond at the same server, or of none any more. The first bond leads, as long as it lives. */
+static void rename_after(struct hf_engine *e, struct shard *s, const struct entry *x, const struct hf_lesson *l, bool moved, uint64_t now_ms)
+{
+	const struct record *r = record_of(e, s, x->fp);
+	uint64_t had = r ? record_alias(r) : 0;
+
+	if (!r || had == l->alias_of)
+		return;
+	if (!moved && (!l->alias_of || x->server != l->server || (had && !is_over(e, s, had, now_ms))))
+		return;
+	records_alias(&s->records, x->fp, l->alias_of);
+	copy_changed(e, x->fp);
+}
+
 static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)
 {
 	const struct wish w = {l->life, l->life_s, l->flags, l->source, l->lasted_ms};
 	struct entry x;
 	uint32_t place;
+	bool moved;
 
 	if (!ledger_find(e, s, l->key.fp, now_ms, &place, &x)) {
 		if (!serves(e, l->server) || !(wish_makes(l->life) || l->life == HF_LIFE_TOUCH))
 			return HF_ENOENT;
 		return wish_make(e, s, place, l, TAKEN_NOT, now_ms) ? HF_OK : HF_EFULL;
 	}
-	if (l->server && l->server != x.server && serves(e, l->server) && (l->move || !serves(e, x.server)))
+	moved = l->server && l->server != x.server && serves(e, l->server) && (l->move || !serves(e, x.server));
+	if (moved)
 		wish_rename(e, s, &x, l->server, l->why);
+	rename_after(e, s, &x, l, moved, now_ms);
 	wish_apply(e, s, place, &x, &w, TAKEN_NOT, now_ms);
 	return HF_OK;
 }

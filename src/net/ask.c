@@ -253,7 +253,7 @@ void ask_learn(struct parcel *p, const struct hf_act *act)
 {
 	const struct snap_member *m = act->learn.server && p->at ? worker_by_hash(p->w, p->at, act->learn.server) : NULL;
 	struct hf_lesson l = {.key = act->learn.key, .server = m ? m->id : HF_NO_SERVER, .life = act->learn.life, .life_s = act->learn.life_s,
-		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move, .source = quota_source(p), .lasted_ms = act->learn.lasted_ms};
+		.flags = act->learn.flags, .why = act->learn.why, .move = act->learn.move, .alias_of = act->learn.alias_of, .source = quota_source(p), .lasted_ms = act->learn.lasted_ms};
 
 	if (act->kind == HF_ACT_END)
 		l.life = HF_LIFE_END;

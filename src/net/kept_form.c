@@ -2,7 +2,8 @@
 #include "keeping.h"
 
 #define AGE_NONE 0xffffffffu
-_Static_assert(8 + 8 + 8 + 1 + HF_COPY_MAX * (8 + 4 * 4 + 2 + HF_TEXT_MAX) <= HF_DISK_PAYLOAD, "a span fits a record");
+#define HAS_ALIAS 8 /* beside the flags: behind its text stands the bond that it is a second name of */
+_Static_assert(8 + 8 + 8 + 1 + HF_COPY_MAX * (8 + 4 * 4 + 2 + HF_TEXT_MAX + 8) <= HF_DISK_PAYLOAD, "a span fits a record");
 
 /* ---- writing ---- */
 
@@ -47,13 +48,15 @@ void keeping_write_span(struct hf_writer *w, const struct keeping_time *t, const
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct hf_record *x = &c->r[i];
 
-		hf_w_u64(w, x->fp << 4 | (x->flags & 15));
+		hf_w_u64(w, x->fp << 4 | (x->flags & 7) | (x->alias_of ? HAS_ALIAS : 0));
 		hf_w_u32(w, hash[i]);
 		hf_w_u32(w, x->expires_s);
 		hf_w_u32(w, age_s(x->since_ms, t->now_ms));
 		hf_w_u32(w, age_s(x->seen_ms, t->now_ms));
 		hf_w_u8(w, (uint8_t)x->why);
 		text(w, x->text);
+		if (x->alias_of)
+			hf_w_u64(w, x->alias_of);
 	}
 }
 
@@ -159,7 +162,8 @@ static bool read_entry(struct reader *r, uint64_t passed, const struct keeping_t
 	x->seen_ms = t->now_ms - (passed + take32(r)) * 1000;
 	x->why = (enum hf_why)take8(r);
 	x->text = take_text(r, HF_TEXT_MAX);
-	return !r->bad && x->why < HF_WHY_COUNT;
+	x->alias_of = head & HAS_ALIAS ? take64(r) : 0;
+	return !r->bad && x->why < HF_WHY_COUNT && !(x->alias_of >> HF_FP_BITS);
 }
 
 bool keeping_read_span(struct hf_bytes b, const struct keeping_time *t, struct hf_range *range, struct hf_copy *c, uint32_t *hash)

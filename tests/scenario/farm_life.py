@@ -110,8 +110,8 @@ def held(s):
 
 
 def moved(s):
-    """who comes without a name while his host is down is not known to be who comes by it: here all tell theirs"""
-    life = Life(s, "move", "on-down = move", "--silent", 0, "--base", "127.61", "--domain", "CORPORATION")
+    """whichever of a user's names comes first while his host is down, with a domain, cut or none at all, decides for all of them"""
+    life = Life(s, "move", "on-down = move", "--silent", 0.4, "--base", "127.61")
     life.fill()
     life.farm.ask("play")
     for h in life.hosts[:2]:

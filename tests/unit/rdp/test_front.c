@@ -43,6 +43,7 @@ static void test_life(void **state)
 	assert_true(a->relay.client_used == k->client.n && a->relay.server_used == 0 && a->relay.mark == 1024);
 	a = learnt(k, source);
 	assert_true(a && a->learn.life == HF_LIFE_OPEN && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
+	assert_int_equal(a->learn.alias_of, alice);
 	assert_octets(a->learn.key.text, "users-at:192.0.2.51");
 
 	kit_wake(k);
@@ -296,6 +297,7 @@ static void test_short_names(void **state)
 	kit_server(k, CONFIRM, false);
 	a = learnt(k, left);
 	assert_true(a && a->learn.life == HF_LIFE_OPEN && a->learn.life_s == 86400 && a->learn.server == H1 && a->learn.flags == (HF_BOND | HF_TENTATIVE) && !a->learn.move);
+	assert_int_equal(a->learn.alias_of, weak);
 	assert_null(learnt(k, name));
 	forget(k);
 	q = ask_for(k, "192.0.2.52:1", USER("anna"));
