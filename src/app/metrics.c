@@ -266,7 +266,7 @@ static const struct family {
 	void (*write)(struct page *p);
 } families[] = {
 	{"holdfast_info", "gauge", "1; the version is its label.", info},
-	{"holdfast_uptime_seconds", "counter", "Since the start of the process.", uptime},
+	{"holdfast_uptime_seconds", "gauge", "Since the start of the process.", uptime},
 	{"holdfast_config_generation", "gauge", "1 for the configuration of the start, one more with each reload.", generation},
 	{"holdfast_session_log_lines_total", "counter", "Lines of the session log that were written.", log_written},
 	{"holdfast_session_log_lost_total", "counter", "Lines of the session log that were not.", log_lost},
@@ -354,7 +354,7 @@ static unsigned ready(struct gateway *g, struct hf_writer *w)
 unsigned metrics_page(void *arg, struct hf_bytes path, const char **type, struct hf_writer *w)
 {
 	struct gateway *g = arg;
-	bool health = hf_bytes_eq(path, HF_LIT("/healthz")), is_ready = hf_bytes_eq(path, HF_LIT("/readyz"));
+	bool front = hf_bytes_eq(path, HF_LIT("/")), health = hf_bytes_eq(path, HF_LIT("/healthz")), is_ready = hf_bytes_eq(path, HF_LIT("/readyz"));
 
 	if (hf_bytes_eq(path, HF_LIT("/metrics"))) {
 		*type = "text/plain; version=0.0.4; charset=utf-8";
@@ -362,11 +362,13 @@ unsigned metrics_page(void *arg, struct hf_bytes path, const char **type, struct
 			w->full = true;
 		return 200;
 	}
-	if (!health && !is_ready)
+	if (!front && !health && !is_ready)
 		return 404;
 	*w = hf_writer_on(malloc(PAGE_FIRST), PAGE_FIRST);
 	if (!w->p)
 		w->full = true;
+	else if (front)
+		hf_w_str(w, "holdfast " HF_VERSION "\n\n/metrics   all counters, as Prometheus reads them\n/healthz   the gateway is alive\n/readyz    503 while a pool has no server for new sessions\n");
 	else if (health)
 		hf_w_str(w, "ok\n");
 	return is_ready && w->p ? ready(g, w) : 200;

@@ -9,7 +9,7 @@
 bool metrics_write(struct gateway *g, struct hf_writer *out) HF_MUST_USE;
 /* "2xx" for 2; 0: "other". */
 const char *metrics_class(unsigned c);
-/* /metrics, /healthz, /readyz */
+/* /metrics, /healthz, /readyz; / says that these are there */
 hf_http_page_fn metrics_page;
 
 #endif

@@ -53,7 +53,7 @@ static void unknown(const struct ini_entry *e, const struct fill_target *t, unsi
 	const char *line = endpoint_line_of(e->key);
 
 	if (line) {
-		finding_error(to, e->line, "%s: no option; it stands behind the address in a %s line", hf_log_text(e->key), line);
+		finding_error(to, e->line, "%s: no option of this section; it stands behind the address in a %s line", hf_log_text(e->key), line);
 		return;
 	}
 	if (finding_full(to) || elsewhere(e->key, &w)) {

@@ -74,6 +74,15 @@ static void say(struct client *c, unsigned status, const char *type, bool no_bod
 	go_on(c);
 }
 
+/* Of http://HOST/path too, as a client behind a proxy asks (RFC 9112 3.2.2). */
+static struct hf_bytes path_of(struct hf_bytes target)
+{
+	if (!hf_bytes_starts(target, HF_LIT("http://")))
+		return target;
+	target = hf_bytes_sub(target, sizeof "http://" - 1, target.n);
+	return hf_bytes_sub(target, hf_bytes_find(target, '/'), target.n);
+}
+
 /* "GET /path?query HTTP/1.1" */
 static void answer(struct client *c)
 {
@@ -87,7 +96,7 @@ static void answer(struct client *c)
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
 	method = hf_bytes_word(&line);
-	path = hf_bytes_word(&line);
+	path = path_of(hf_bytes_word(&line));
 	head = hf_bytes_eq(method, HF_LIT("HEAD"));
 	if (!path.n || path.p[0] != '/' || !hf_bytes_starts(line, HF_LIT("HTTP/1."))) {
 		say(c, 400, type, false);

@@ -82,7 +82,9 @@ static void ready(void **state)
 	assert_int_equal(get(&g, "/readyz", &type), 503);
 	assert_string_equal(page, "pool q: no server takes new sessions\n");
 	assert_int_equal(get(&g, "/healthz", &type), 200);
-	assert_int_equal(get(&g, "/", &type), 0);
+	assert_int_equal(get(&g, "/metric", &type), 0);
+	assert_int_equal(get(&g, "/", &type), 200); /* who opens it in a browser is told what there is */
+	assert_true(strncmp(page, "holdfast " HF_VERSION "\n", sizeof "holdfast " HF_VERSION) == 0 && count("\n/metrics ") && count("\n/healthz ") && count("\n/readyz "));
 	gate_close(&g);
 }
 

@@ -117,6 +117,9 @@ static void a_page(void **state)
 	hear(client("HEAD /page HTTP/1.0\n\n"));
 	assert_non_null(strstr(got, "Content-Length: 6\r\n"));
 	assert_string_equal(strstr(got, "\r\n\r\n"), "\r\n\r\n");
+	hear(client("GET http://192.0.2.1:9870/page?x=1 HTTP/1.1\r\n\r\n")); /* as through a proxy; fails without path_of */
+	assert_string_equal(asked, "/page");
+	assert_int_equal(strncmp(got, "HTTP/1.1 503 ", 13), 0);
 }
 
 /* What is no request, no path of ours or no method of ours. Fails with a step of answer() that is left out. */
@@ -125,7 +128,7 @@ static void refused(void **state)
 	static const struct { const char *say, *hear; } cases[] = {
 		{"GET /none HTTP/1.1\r\n\r\n", "HTTP/1.1 404 Not Found\r\n"}, {"POST /page HTTP/1.1\r\n\r\n", "HTTP/1.1 405 Method Not Allowed\r\n"},
 		{"GET page HTTP/1.1\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"}, {"GET /page\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"},
-		{"\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"}, {"GET /full HTTP/1.1\r\n\r\n", "HTTP/1.1 500 Internal Server Error\r\n"},
+		{"\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"}, {"GET http://x HTTP/1.1\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"}, {"GET /full HTTP/1.1\r\n\r\n", "HTTP/1.1 500 Internal Server Error\r\n"},
 	};
 
 	(void)state;
