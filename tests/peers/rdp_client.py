@@ -24,7 +24,7 @@ class Connection:
     def __init__(self, user, reader, writer):
         self.user, self.reader, self.writer, self.host, self.session = user, reader, writer, "", ""
 
-    async def line(self, text, wait=5.0):
+    async def line(self, text, wait=WAIT):
         self.writer.write(text + b"\n")
         return (await asyncio.wait_for(self.reader.readline(), wait)).decode("latin-1").split()
 

@@ -8,7 +8,7 @@ import asyncio, collections, hashlib, itertools, json, os, re, socket, time
 
 from sip_text import Message, address, bare, compose, param, user
 
-T1, GIVE_UP = 0.5, 8.0    # first retransmission; when a request without any answer is lost (64*T1 would hold a failing test for 32 s)
+T1, GIVE_UP = 0.5, 16.0   # first retransmission; when a request without any answer is lost (64*T1 would hold a failing test for 32 s)
 KEEP = 40.0               # how long finished transactions answer retransmissions: a little above 64*T1
 now = time.monotonic
 

@@ -96,7 +96,7 @@ class Driven(Agent):
             task = asyncio.ensure_future(self.ask(data, self.hop, sock, branch, True))
             self.ringing.append((task, branch, sock, data))
             await asyncio.sleep(0.001)
-        for _ in range(100):
+        for _ in range(400):
             rings = sum(180 in self.asks[b].seen for _, b, _, _ in self.ringing)
             if rings == len(self.ringing):
                 break

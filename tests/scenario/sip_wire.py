@@ -1,6 +1,6 @@
 """tshark reads both sides of the gateway while sipp's calls run over UDP and TCP: not one packet is malformed to it or an error to its expert, and
 the requests on the two sides are the same calls. What the splices write is here read by somebody else's dissector."""
-import signal, socket, subprocess, time
+import os, signal, socket, subprocess
 
 from _sipp import all_good, callers, server
 from scenario import SLOW, Skip, check, equal, need, until
@@ -19,6 +19,24 @@ def packets(path, decode, *argv):
     return [line for line in r.stdout.splitlines() if line.strip()]
 
 
+def writes(path, at):
+    """what comes to the gateway now is kept: a keep-alive is in the file"""
+    host, port = at.rsplit(":", 1)
+    size = os.path.getsize(path) if os.path.exists(path) else 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as c:
+        until("packets are kept", lambda: c.sendto(b"\r\n\r\n", (host, int(port))) and os.path.exists(path) and os.path.getsize(path) > size + 400, every=0.2)
+
+
+def whole(path):
+    """nothing has been kept for a second: the last packet is there"""
+    seen = [0]
+
+    def same():
+        seen.append(os.path.getsize(path))
+        return len(seen) > 5 and len(set(seen[-5:])) == 1
+    until("the last packet is kept", same, every=0.25)
+
+
 def run(s):
     need("tshark", "sipp")
     (_, udp), (_, tcp) = server(s, "uas1"), server(s, "uas2", "t1")
@@ -31,10 +49,10 @@ def run(s):
     until("tshark captures", lambda: "Capturing on" in shark.text() or (not shark.alive() and "ermission" in shark.text()))
     if not shark.alive():
         raise Skip("this user may not capture")
-    time.sleep(0.5)
+    writes(path, g.at("calls", "udp"))
     for n, (transport, scheme) in enumerate((("u1", "udp"), ("t1", "tcp"))):
         all_good(s, callers(s, g.at("calls", scheme), CALLS, CALLS, 300, transport, f"callers{n}"), CALLS, f"calls over {scheme}", 40)
-    time.sleep(0.5)
+    whole(path)
     shark.kill(signal.SIGINT)
     equal(shark.p.wait(20), 0, "tshark's exit code")
     fields = ["sip.Method", "sip.Call-ID", "sip.CSeq.seq", "udp.srcport", "udp.dstport", "tcp.srcport", "tcp.dstport"]
