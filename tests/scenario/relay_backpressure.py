@@ -2,7 +2,7 @@
 arrives later. A relay that reads on for a side that does not take it grows without bound."""
 import os, socket, time
 
-from _desk import Host, exactly, none_left, open_pair, sockets
+from _desk import Host, WAIT, exactly, none_left, open_pair, sockets
 from scenario import check, equal
 
 TIMEOUT = 90
@@ -32,6 +32,7 @@ def run(s):
                 n += h.send(block[n % 65536:])
         except socket.timeout:
             pass
+        h.settimeout(WAIT)
         sent.append(n)
     check(max(sent) < OFFERED, "the hosts were not slowed down:", sent)
     start = cpu(g.pid)
