@@ -108,7 +108,7 @@ def connections(s, g, ini):
 def scanners(s, g, ini):
     for agent, code in ((b"friendly-scanner", 0), (b"sipcli/v1.8", 0), (b"Asterisk PBX", 200)):
         speak(g, "127.0.0.2", code, agent)
-    equal(g.drops()["scanner"], 2, "scanners")
+    until("scanners are counted", lambda: g.drops().get("scanner") == 2)
     g.reload(ini("deny-user-agent = asterisk"))
     for agent, code in ((b"friendly-scanner", 200), (b"Asterisk PBX", 0)):        # with a list of the operator's
         speak(g, "127.0.0.2", code, agent)

@@ -43,7 +43,7 @@ def flows(g, host):
             c.close()
             h.close()
         none_left(g, rest)
-    equal(g.drops("desktops").get("source-limit"), 12, "counted")
+    until("they are counted", lambda: g.drops("desktops").get("source-limit") == 12)
 
 
 def openings(g, host):
@@ -61,7 +61,7 @@ def openings(g, host):
         c.close()
         h.close()
     none_left(g, rest)
-    equal(g.drops("openings").get("source-limit"), 1, "counted")
+    until("it is counted", lambda: g.drops("openings").get("source-limit") == 1)
 
 
 def confirmed_with(host, sock):
