@@ -37,7 +37,7 @@ def hear(c):
 
 
 def ini(s, servers, hep):
-    return s.ini_gateway(extra=hep) + s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes\ntry-timeout = 16s", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0")
+    return s.ini_gateway(extra=hep) + s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0")
 
 
 def run(s):

@@ -27,7 +27,7 @@ def run(s):
     servers = [s.sip_server(f"pbx{i}") for i in (1, 2)]
     hosts = [s.rdp_host("ts1")]
     ini = s.ini_gateway(extra="http = 127.0.0.1:0") + s.ini_rdp(hosts, "probe = none") + \
-        s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes\ntry-timeout = 16s")
+        s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes")
     g = s.gateway(ini)
     at = re.search(r"event=http address=(\S+)", g.text())[1]
     phones = s.phones(g)

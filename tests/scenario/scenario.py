@@ -310,6 +310,9 @@ class Scenario:
         return "\n".join(lines)
 
     def ini_sip(self, servers, pool="probe = none", service="", name="calls", listen="udp://127.0.0.1:0", pool_name="pbx"):
+        """the longest try-timeout where none is said: a server that the machine has left out for two seconds is not silent, and must not share its call with the next"""
+        if "try-timeout" not in service and "failover = no" not in service:
+            service += "\ntry-timeout = 16s"
         return f"[service {name}]\nprotocol = sip\nlisten = {listen}\npool = {pool_name}\n{service}\n\n[pool {pool_name}]\n{pool}\n{self.ini_servers(servers)}\n\n"
 
     def ini_rdp(self, servers, pool="probe = none", service="", name="desktops", listen="tcp://127.0.0.1:0", pool_name="farm"):

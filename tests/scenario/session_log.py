@@ -26,7 +26,7 @@ def told(path, n):
 
 def ini(s, hosts, servers, log, names="no"):
     return (s.ini_gateway(extra=f"session-log = {log}\nlog-identities = {names}") + s.ini_rdp(hosts, "probe = none", "key = token user source") +
-            s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes\ntry-timeout = 16s"))
+            s.ini_sip(servers, "probe = none\nload-factor = off", service="failover = yes"))
 
 
 def desktops(s, g, hosts, log):

@@ -148,7 +148,6 @@ def b89_a_server_that_drops_syn(s):
             f.setblocking(False)
             f.connect_ex(hole.getsockname())
         g = s.gateway(s.ini_gateway("b89") + s.ini_sip([good, "b89hole tcp://127.0.0.1:%d" % hole.getsockname()[1]], "probe = none\ndial-timeout = 4s\nload-factor = off",
-                                                       service="try-timeout = 16s",    # those of `silent` say nothing against the good one while we look
                                                        listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b89")
         c, me = endpoint()
         with c:

@@ -56,7 +56,7 @@ def everything_of(p, user, home, what):
 def users(s):
     servers = [s.sip_server(f"pbx{n}") for n in range(4)]
     head = s.ini_gateway("users")
-    ini = lambda some: head + s.ini_sip(some, PROBE, "key = user\ntry-timeout = 16s")
+    ini = lambda some: head + s.ini_sip(some, PROBE, "key = user")
     g = s.gateway(ini(servers[:3]), name="users")
     p = Phone(g.at())
     for x in servers:

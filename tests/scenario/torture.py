@@ -9,7 +9,6 @@ from scenario import FULL, SLOW, Skip, check, free_port
 TIMEOUT = 1200
 MISSED, AGAIN = "no request came through to answer", 8      # times: it has missed four of ten where five times as much ran as there are processors
 SINGLE = 6                                                  # messages of a set: more than that is no chance
-PATIENT = "try-timeout = 16s"                               # the runner's servers answer when it comes to it: what is late must not be asked of another
 ONE_PLACE = "probe = none\nload-factor = off"           # a server that has more than its share of sessions would send a Call-ID elsewhere than before
 ALL = {"sip-udp": [194], "sip-tls": [196, 196], "rdp": [105, 6]}    # of each cut; of rdp messages, and the runner's own checks
 
@@ -59,12 +58,12 @@ def run(s):
     net = f"127.0.{40 + os.getpid() % 26}"                     # of its own: the runner sees all that leaves the gateway's address, and would see another run's
     servers = [f"{net}.{101 + i}:{free_port(f'{net}.{101 + i}')}" for i in range(3)]
     ends = ["--client", f"{net}.2", "--trap", f"{net}.250", *(x for a in servers for x in ("--server", a))]
-    g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], ONE_PLACE, listen=f"udp://{net}.100:0", service=PATIENT), name="sip")
+    g = s.gateway(s.ini_gateway("sip") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], ONE_PLACE, listen=f"udp://{net}.100:0"), name="sip")
     sip(s, "sip-udp", data, ["--proxy", g.at(), *ends], faults)
     g.stop()
 
     g = s.gateway(s.ini_gateway("tls") + s.ini_sip([f"s{i} {a}" for i, a in enumerate(servers)], ONE_PLACE, listen=f"udp://{net}.100:0 tls://{net}.100:0",
-                                                   service=f"{PATIENT}\ntls-certificate = {Authority(s).make('gw', 'DNS:gw.example.com').line()}"), name="tls")
+                                                   service=f"tls-certificate = {Authority(s).make('gw', 'DNS:gw.example.com').line()}"), name="tls")
     sip(s, "sip-tls", data, ["--proxy", g.at(), "--tls", g.at("calls", "tls"), *ends, "--no-udp"], faults)
     g.stop()
 
