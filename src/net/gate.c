@@ -3,7 +3,8 @@
  * conn.c call it. */
 #include "gate.h"
 
-#include <stdlib.h>
+/* Sleepers that are told by one who got through: each of them that gets through tells as many again. */
+#define ROUSE 32
 
 enum { OUTSIDE, WAITS, INSIDE, ASLEEP }; /* flow.gate; the last two have a pass */
 
@@ -23,58 +24,17 @@ static size_t bound(const struct flow *f)
 	return p ? (size_t)p->conf->connecting_queue : 0;
 }
 
-static bool same(const struct hf_flow_name *a, const struct hf_flow_name *b)
-{
-	return a->worker == b->worker && a->slot == b->slot && a->generation == b->generation;
-}
-
 /* ---- under the pool's lock ---- */
 
 static uint32_t get(const _Atomic uint32_t *count) { return atomic_load_explicit(count, memory_order_relaxed); }
 static void set(_Atomic uint32_t *count, uint32_t n) { atomic_store_explicit(count, n, memory_order_relaxed); }
 
-static bool list_room(struct gate_list *l)
+/* Behind all who came before; who comes back after a failed dial, or after waiting in vain, has the turn that he had. */
+static bool put(struct gate *g, struct places *p, struct flow *f)
 {
-	uint32_t cap = l->cap ? l->cap * 2 : 16;
-	struct gate_place *at;
-
-	if (get(&l->n) < l->cap)
-		return true;
-	at = realloc(l->at, cap * sizeof *at);
-	if (!at)
-		return false;
-	l->at = at;
-	l->cap = cap;
-	return true;
-}
-
-/* Behind all who came before: as a rule at the end, but who comes back after a failed dial has the turn that he had. */
-static bool list_put(struct gate *g, struct gate_list *l, struct flow *f)
-{
-	uint32_t at = get(&l->n);
-
-	if (!list_room(l))
-		return false;
 	if (!f->turn)
 		f->turn = ++g->turns ? g->turns : ++g->turns;
-	while (at && (int32_t)(l->at[at - 1].turn - f->turn) > 0)
-		at--;
-	memmove(&l->at[at + 1], &l->at[at], (get(&l->n) - at) * sizeof l->at[0]);
-	l->at[at] = (struct gate_place){conn_name(f), f->turn};
-	set(&l->n, get(&l->n) + 1);
-	return true;
-}
-
-static void list_take(struct gate_list *l, const struct flow *f)
-{
-	struct hf_flow_name name = conn_name(f);
-	uint32_t n = get(&l->n), at = 0;
-
-	while (at < n && !same(&l->at[at].name, &name))
-		at++;
-	HF_BUG_ON(at == n);
-	memmove(&l->at[at], &l->at[at + 1], (n - at - 1) * sizeof l->at[0]);
-	set(&l->n, n - 1);
+	return places_put(p, conn_name(f), f->turn);
 }
 
 static void pass(struct gate *g, struct flow *f)
@@ -88,7 +48,7 @@ static bool next(const struct gate *g, unsigned most, struct hf_flow_name *to)
 {
 	if (!get(&g->waits.n) || get(&g->opening) >= most)
 		return false;
-	*to = g->waits.at[0].name;
+	*to = places_first(&g->waits)->name;
 	return true;
 }
 
@@ -105,11 +65,11 @@ static void tell(const struct flow *f, const struct hf_flow_name *to)
 static enum gate_pass enter(struct gate *g, struct flow *f)
 {
 	if (f->gate == ASLEEP) {
-		list_take(&g->asleep, f);
+		places_take(&g->asleep, f->turn);
 		f->gate = INSIDE;
 	} else if (get(&g->opening) < at_once(f) && !get(&g->waits.n)) {
 		pass(g, f);
-	} else if (get(&g->waits.n) < bound(f) && list_put(g, &g->waits, f)) {
+	} else if (get(&g->waits.n) < bound(f) && put(g, &g->waits, f)) {
 		f->gate = WAITS;
 		return GATE_QUEUED;
 	} else {
@@ -132,14 +92,14 @@ enum gate_pass gate_enter(struct flow *f)
 bool gate_turn(struct flow *f)
 {
 	struct gate *g = gate_of(f);
-	struct hf_flow_name name = conn_name(f), to;
+	struct hf_flow_name to;
 	bool first, more = false;
 
 	HF_BUG_ON(f->gate != WAITS);
 	pthread_mutex_lock(&f->pool->gates);
-	first = get(&g->opening) < at_once(f) && same(&g->waits.at[0].name, &name);
+	first = get(&g->opening) < at_once(f) && places_first(&g->waits)->turn == f->turn;
 	if (first) {
-		list_take(&g->waits, f);
+		places_take(&g->waits, f->turn);
 		pass(g, f);
 		more = next(g, at_once(f), &to);
 	}
@@ -149,7 +109,7 @@ bool gate_turn(struct flow *f)
 	return first;
 }
 
-/* Who sleeps has a pass, and there are only so many; without a limit as many sleep as may wait, as each looks through those that do. */
+/* Who sleeps has a pass, and there are only so many; without a limit as many sleep as may wait. */
 static bool may_sleep(const struct gate *g, const struct flow *f) { return at_once(f) < UINT32_MAX || get(&g->asleep.n) < bound(f); }
 
 void gate_failed(struct flow *f)
@@ -159,26 +119,41 @@ void gate_failed(struct flow *f)
 	if (f->gate != INSIDE)
 		return;
 	pthread_mutex_lock(&f->pool->gates);
-	if (may_sleep(g, f) && list_put(g, &g->asleep, f)) {
+	if (may_sleep(g, f) && put(g, &g->asleep, f)) {
 		f->gate = ASLEEP;
-		g->roused = false;
+		g->roused = 0;
 	}
 	pthread_mutex_unlock(&f->pool->gates);
 	if (f->gate == INSIDE) /* nobody will find it again: it is one of those who come anew */
 		gate_leave(f);
 }
 
+/* The next ones that were not told yet, since somebody failed last. */
+static unsigned rouse(struct gate *g, struct hf_flow_name to[ROUSE])
+{
+	const struct place *x = g->roused ? places_after(&g->asleep, g->roused) : places_first(&g->asleep);
+	unsigned n = 0;
+
+	for (; x && n < ROUSE; x = places_after(&g->asleep, x->turn)) {
+		to[n++] = x->name;
+		g->roused = x->turn;
+	}
+	return n;
+}
+
 void gate_through(struct flow *f)
 {
 	struct gate *g = gate_of(f);
+	struct hf_flow_name to[ROUSE];
+	unsigned n;
 
 	if (!get(&g->asleep.n))
 		return;
 	pthread_mutex_lock(&f->pool->gates);
-	for (uint32_t i = 0; !g->roused && i < get(&g->asleep.n); i++)
-		tell(f, &g->asleep.at[i].name);
-	g->roused = true;
+	n = rouse(g, to);
 	pthread_mutex_unlock(&f->pool->gates);
+	for (unsigned i = 0; i < n; i++)
+		tell(f, &to[i]);
 }
 
 void gate_leave(struct flow *f)
@@ -192,11 +167,11 @@ void gate_leave(struct flow *f)
 	g = gate_of(f);
 	pthread_mutex_lock(&f->pool->gates);
 	if (f->gate == WAITS)
-		list_take(&g->waits, f);
+		places_take(&g->waits, f->turn);
 	else
 		set(&g->opening, get(&g->opening) - 1);
 	if (f->gate == ASLEEP)
-		list_take(&g->asleep, f);
+		places_take(&g->asleep, f->turn);
 	f->gate = OUTSIDE;
 	more = next(g, at_once(f), &to);
 	pthread_mutex_unlock(&f->pool->gates);
@@ -206,6 +181,6 @@ void gate_leave(struct flow *f)
 
 void gate_free(struct gate *g)
 {
-	free(g->waits.at);
-	free(g->asleep.at);
+	places_free(&g->waits);
+	places_free(&g->asleep);
 }

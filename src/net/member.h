@@ -5,16 +5,13 @@
 #include <stdatomic.h>
 
 #include "holdfast/net.h"
+#include "places.h"
 
 struct gate { /* gate.h; by the pool's lock; what is atomic is also looked at without it */
 	_Atomic uint32_t opening;      /* connections that are being opened, those asleep included */
 	uint32_t turns;
-	struct gate_list {             /* by turn */
-		_Atomic uint32_t n;
-		uint32_t cap;
-		struct gate_place { struct hf_flow_name name; uint32_t turn; } *at;
-	} waits, asleep;               /* for their turn; after a dial that failed */
-	bool roused;                   /* those asleep have been told that somebody got through */
+	struct places waits, asleep;   /* for their turn; after a dial that failed */
+	uint32_t roused;               /* those asleep up to this turn have been told that somebody got through; 0: nobody has */
 };
 
 struct member_rt { /* control thread, but for what workers tell */

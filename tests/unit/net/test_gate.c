@@ -259,6 +259,36 @@ static void sleeper_is_woken(void **state)
 	wakes_once(&at);
 }
 
+/* More sleep than one wakes: who was woken wakes the next. Fails when nobody is told behind the first of them. */
+static void all_are_woken(void **state)
+{
+	enum { SLEEPERS = 80 };
+	struct hf_addr at = sock_local(rig.host);
+	int s[SLEEPERS], a, host[SLEEPERS + 1];
+
+	(void)state;
+	rig.pool_conf.max_connecting = 0;
+	close(rig.host);
+	for (unsigned i = 0; i < SLEEPERS; i++) {
+		s[i] = rig_client();
+		rig_say(s[i], "s");
+		RIG_UNTIL(fails == i + 1);
+	}
+	assert_int_equal(gate_opening(seat()), SLEEPERS);
+	rig.host = sock_listen(&at, true, 0);
+	assert_true(rig.host >= 0);
+	a = rig_client();
+	rig_say(a, "a");
+	for (unsigned i = 0; i <= SLEEPERS; i++)
+		host[i] = rig_accept();
+	close(a);
+	for (unsigned i = 0; i <= SLEEPERS; i++) {
+		close(host[i]);
+		if (i < SLEEPERS)
+			close(s[i]);
+	}
+}
+
 /* A PROXY header is the first that the server hears, once, of who waited and of who tried again as well. Fails without introduce, or when a failed dial
  * leaves a header behind. */
 static void introduced(void **state)
@@ -391,7 +421,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(in_order, up, rig_down), cmocka_unit_test_setup_teardown(nobody_jumps_the_queue, up, rig_down),
 		cmocka_unit_test_setup_teardown(bounds, up, rig_down),
 		cmocka_unit_test_setup_teardown(host_comes_back, up, rig_down), cmocka_unit_test_setup_teardown(sleeper_is_woken, up, rig_down),
-		cmocka_unit_test_setup_teardown(introduced, up, rig_down),
+		cmocka_unit_test_setup_teardown(all_are_woken, up, rig_down), cmocka_unit_test_setup_teardown(introduced, up, rig_down),
 		cmocka_unit_test_setup_teardown(limit_is_lifted, up, rig_down), cmocka_unit_test_setup_teardown(room_to_sleep, up, rig_down),
 		cmocka_unit_test_setup_teardown(server_goes, up, rig_down),
 		cmocka_unit_test_setup_teardown(off_when_its_turn_comes, up, rig_down), cmocka_unit_test_setup_teardown(no_memory_to_wait, up, rig_down),
