@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "holdfast/log.h"
-#include "program.h"
 #include "proxy.h"
 #include "names.h"
 #include "sock.h"
@@ -80,9 +79,7 @@ void probe_stop(struct probe *p)
 	p->fd = -1;
 	p->n = 0;
 	p->sent = false;
-	if (p->program)
-		program_leave(p->program);
-	p->program = NULL;
+	probe_program_stop(p);
 }
 
 static enum how how(const struct probe *p)

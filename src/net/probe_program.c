@@ -10,7 +10,6 @@
 #include "program.h"
 
 #define TEXT_OCTETS 4096 /* arguments with their words filled in; the longest of them is a name of 63 octets */
-#define FULL_MS 50       /* until one that found no place asks again */
 
 struct args {
 	uint8_t text[TEXT_OCTETS];
@@ -83,12 +82,52 @@ static void cannot(struct probe *p, int e)
 	probe_again(p);
 }
 
+/* ---- as many run as may ---- */
+
+static void queue(struct probe *p)
+{
+	p->next_queued = NULL;
+	p->queued_at = p->all->queue_end;
+	*p->queued_at = p;
+	p->all->queue_end = &p->next_queued;
+}
+
+static void unqueue(struct probe *p)
+{
+	*p->queued_at = p->next_queued;
+	*(p->next_queued ? &p->next_queued->queued_at : &p->all->queue_end) = p->queued_at;
+	p->queued_at = NULL;
+}
+
+void probe_program_room(void *arg)
+{
+	struct probes *all = arg;
+
+	while (all->queue && !programs_full(all->programs)) {
+		struct probe *p = all->queue;
+
+		unqueue(p);
+		probe_due(p);
+	}
+}
+
+void probe_program_stop(struct probe *p)
+{
+	if (p->queued_at)
+		unqueue(p);
+	if (p->program)
+		program_leave(p->program);
+	p->program = NULL;
+}
+
+/* ---- */
+
 void probe_program_begin(struct probe *p)
 {
 	struct args a;
 
 	if (programs_full(p->all->programs)) {
-		hf_timer_set(p->timer, FULL_MS);
+		queue(p);
 		return;
 	}
 	p->what.addr = p->m->addr; /* whose answer it will be, should the server move meanwhile */

@@ -91,7 +91,8 @@ struct probes *probes_new(struct hf_net *net)
 		return NULL;
 	all->net = net;
 	all->look = hf_timer_new(net->control, look, all);
-	all->programs = programs_new(net->control);
+	all->programs = programs_new(net->control, probe_program_room, all);
+	all->queue_end = &all->queue;
 	if (!all->look || !all->programs) {
 		probes_free(all);
 		return NULL;
@@ -175,6 +176,10 @@ static void apply_member(struct probes *all, struct snap_pool *pool, const struc
 	}
 	if (p->what.addr.family && (!hf_addr_eq(&p->what.addr, &m->addr) || p->what.transport != m->transport)) {
 		probe_stop(p); /* it has moved: the answer would be another's, and what is known of it is too */
+		hf_timer_set(p->timer, 0);
+	}
+	if (p->queued_at && pool->conf->probe != HF_CONF_PROBE_PROGRAM) {
+		probe_stop(p);
 		hf_timer_set(p->timer, 0);
 	}
 	p->pool = pool;

@@ -21,6 +21,7 @@ struct probe {
 	uint16_t id;
 	int fd;                       /* -1: none under way over a socket */
 	struct program *program;      /* NULL: none under way by a program */
+	struct probe *next_queued, **queued_at; /* it waits until one of the programs that run has ended; queued_at: what names it, NULL: it does not wait */
 	struct wire *wire;            /* what lies between it and the octets; NULL: nothing */
 	struct hf_watch *watch;
 	struct hf_timer *timer;       /* the next probe, or the deadline of this one */
@@ -39,6 +40,7 @@ struct probes {
 	struct hf_timer *look;
 	struct probe *list;
 	struct programs *programs;
+	struct probe *queue, **queue_end; /* who waits for a program's end, in order */
 	uint32_t last_id;
 };
 
@@ -54,5 +56,7 @@ void probe_verdict(struct probe *p, bool good, const char *why);
 
 void probe_program_begin(struct probe *p);
 void probe_program_late(struct probe *p); /* the one under way has not ended in time */
+void probe_program_stop(struct probe *p); /* likewise, or it waits for its turn; or neither */
+void probe_program_room(void *probes);    /* a program has ended */
 
 #endif

@@ -29,16 +29,18 @@ struct program {
 
 struct programs {
 	struct hf_loop *loop;
+	void (*room)(void *arg);
+	void *arg;
 	struct program *list;
 	unsigned n;
 };
 
-struct programs *programs_new(struct hf_loop *l)
+struct programs *programs_new(struct hf_loop *l, void (*room)(void *arg), void *arg)
 {
 	struct programs *all = calloc(1, sizeof *all);
 
 	if (all)
-		all->loop = l;
+		*all = (struct programs){.loop = l, .room = room, .arg = arg};
 	signal(SIGCHLD, SIG_DFL); /* who started us may ignore it, and then nobody could wait for a child */
 	return all;
 }
@@ -162,6 +164,7 @@ static bool reap(struct program *p, int *status)
 static void ended(void *arg, unsigned what)
 {
 	struct program *p = arg, **at = &p->all->list;
+	struct programs *all = p->all;
 	char said[PROGRAM_SAID];
 	int status = 0;
 
@@ -171,12 +174,13 @@ static void ended(void *arg, unsigned what)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
-	p->all->n--;
+	all->n--;
 	if (p->done) {
 		program_said(p, said);
 		p->done(p->arg, status, said);
 	}
 	discard(p);
+	all->room(all->arg);
 }
 
 void program_leave(struct program *p)

@@ -17,8 +17,9 @@ struct program;
 /* It has ended: status as of waitpid(2), `said` its first line, "" if it printed none. Both it and `said` are gone after the call. */
 typedef void program_fn(void *arg, int status, const char *said);
 
-struct programs *programs_new(struct hf_loop *l) HF_MUST_USE; /* NULL: no memory */
-void programs_free(struct programs *all);                     /* what still runs is killed; NULL is fine */
+/* room: one has ended, whoever waited for it, and there is place for another. NULL: no memory. */
+struct programs *programs_new(struct hf_loop *l, void (*room)(void *arg), void *arg) HF_MUST_USE;
+void programs_free(struct programs *all); /* what still runs is killed, and nobody is told; NULL is fine */
 bool programs_full(const struct programs *all);
 
 /* argv[0] is its path. It gets an empty standard input and none of our descriptors, signals and variables, and is the first of a process group. Once

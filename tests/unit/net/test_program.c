@@ -27,6 +27,9 @@ static int status;
 static char said[PROGRAM_SAID];
 static bool late;
 
+static unsigned rooms;
+static void room(void *arg) { (void)arg, rooms++; }
+
 static void ended(void *arg, int st, const char *text)
 {
 	(void)arg;
@@ -73,7 +76,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	loop = hf_loop_new();
-	all = loop ? programs_new(loop) : NULL;
+	all = loop ? programs_new(loop, room, NULL) : NULL;
 	limit = loop ? hf_timer_new(loop, too_late, loop) : NULL;
 	return all && limit ? 0 : -1;
 }
@@ -133,7 +136,7 @@ static void test_ignored_children(void **state)
 {
 	programs_free(all);
 	signal(SIGCHLD, SIG_IGN);
-	all = programs_new(loop);
+	all = programs_new(loop, room, NULL);
 	test_ends(state);
 	signal(SIGCHLD, SIG_DFL);
 }
@@ -187,7 +190,8 @@ static void test_left(void **state)
 	assert_int_equal(ends, 0);
 }
 
-/* So many and no more say programs_full; one that fills its pipe waits there. programs_free ends them all (tear_down looks for children). */
+/* So many and no more say programs_full; one that fills its pipe waits there; there is room
+ * again when one has ended, also one that was left. programs_free ends them all (tear_down looks for children). */
 static void test_full(void **state)
 {
 	struct program *first = NULL;
@@ -201,10 +205,12 @@ static void test_full(void **state)
 		first = first ? first : p;
 	}
 	assert_true(programs_full(all));
+	rooms = 0;
 	program_leave(first);
 	for (unsigned i = 0; i < 500 && programs_full(all); i++)
 		(void)turn(20);
 	assert_false(programs_full(all));
+	assert_int_equal(rooms, 1);
 }
 
 /* Why it cannot be run, and nothing is left of it; fails when the errno of the spawn is lost. */
