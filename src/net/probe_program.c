@@ -106,7 +106,7 @@ void probe_program_room(void *arg)
 	while (all->queue && !programs_full(all->programs)) {
 		struct probe *p = all->queue;
 
-		unqueue(p);
+		unqueue(p); /* whatever it does now */
 		probe_due(p);
 	}
 }
@@ -127,9 +127,12 @@ void probe_program_begin(struct probe *p)
 	struct args a;
 
 	if (programs_full(p->all->programs)) {
-		queue(p);
+		if (!p->queued_at)
+			queue(p);
 		return;
 	}
+	if (p->queued_at)
+		unqueue(p);
 	p->what.addr = p->m->addr; /* whose answer it will be, should the server move meanwhile */
 	p->what.transport = p->m->transport;
 	errno = E2BIG;

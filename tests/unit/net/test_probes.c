@@ -60,7 +60,7 @@ static void late(void **state)
 static void nobody(void *arg, int status, const char *said) { (void)arg, (void)status, (void)said; }
 
 /* As many programs run as may: a probe waits, is begun by the end of one and by nothing else, and not any more once it is not asked for. Fails without the
- * call of room, without unqueue, or when it stays though its kind has changed. */
+ * call of room, without unqueue, when it waits twice, or when it stays though its kind has changed. */
 static void waits_for_an_end(void **state)
 {
 	struct probes *all = rig.net->probes;
@@ -68,6 +68,7 @@ static void waits_for_an_end(void **state)
 	struct program *p[PROGRAMS_MAX];
 
 	(void)state;
+	rig.pool_conf.probe_timeout = 60000;
 	for (unsigned i = 0; i < PROGRAMS_MAX; i++)
 		assert_non_null(p[i] = program_start(all->programs, argv, nobody, NULL));
 	probes_apply(all);
