@@ -97,7 +97,7 @@ enum hf_event_kind {
 /* Where a message to a server leaves from, and to whom. */
 struct hf_flow_name { /* how octets on the wire or a letter name a flow or hold: never a pointer */
 	uint8_t worker;
-	uint32_t slot, generation, boot; /* slot: 24 bits; slot, generation: of a hold made of its tag */
+	uint32_t slot, generation, boot; /* slot: 24 bits; slot, generation: of a hold made of its tag, so that they name it over a restart too, on whatever worker */
 };
 
 struct hf_chosen {

@@ -172,14 +172,6 @@ static void to_hold(struct sip_step *s, const struct sip_hf *hf)
 	sip_answer_on(s, hf, 0);
 }
 
-/* After a restart too: what its client has sent again since is held under the same name, which is made of the client's branch, and a server that knows
- * that request answers it with the Via of then. Unheard it would seem silent, and the call go to a second one. */
-static bool may_be_held(const struct sip_step *s, struct sip_hf *hf)
-{
-	hf->hold.boot = s->ctx->site->boot;
-	return hf->has_hold;
-}
-
 void sip_reply(struct sip_step *s)
 {
 	const struct sip_msg *m = &s->p->msg;
@@ -193,7 +185,7 @@ void sip_reply(struct sip_step *s)
 		sip_drop(s, SIP_R_LAST_VIA);
 	} else if (odd(&m->via[1])) {
 		sip_drop(s, SIP_R_ODD_VIA);
-	} else if (may_be_held(s, &hf)) {
+	} else if (hf.has_hold) { /* of the boot before, too: what its client has sent again since is held under the same name, which is made of the client's branch */
 		to_hold(s, &hf);
 	} else {
 		sip_answer_on(s, &hf, 0);

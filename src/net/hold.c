@@ -127,7 +127,7 @@ struct hold *hold_find(struct worker *w, const struct service_rt *rt, const stru
 {
 	struct tags *t = &w->holds->tags;
 
-	if (!t->cell || f->worker != w->index || f->boot != w->net->site.boot)
+	if (!t->cell || (f->worker != w->index && f->boot == w->net->site.boot)) /* of another boot: its worker then says nothing of where it is now */
 		return NULL;
 	for (const struct tag_cell *c = tags_first(t, (uint64_t)f->slot << 32); c->of; c = tags_next(t, c))
 		if (name_of(w, c->tag).slot == f->slot && name_of(w, c->tag).generation == f->generation && ((struct hold *)c->of)->rt == rt)

@@ -1,22 +1,32 @@
 /* What is told to a hold: a note, or a parcel that is passed on. A hold on this worker is told at once; one on another by letter, which names it
  * by tag and boot. A note wakes nobody: its worker reads it with its next datagrams, or within a few moments (hold.c).
+ * A name of another boot is of a parcel that was sent before a restart. Its client may have sent it again since, by whatever worker: all are told, and
+ * a parcel goes round until one knows it.
  * Knows no protocol. */
 #include "inside.h"
 
-static struct worker *keeper(const struct parcel *p, const struct hf_flow_name *to)
-{
-	struct hf_net *net = p->w->net;
+static bool is_old(const struct worker *w, const struct hf_flow_name *to) { return to->boot != w->net->site.boot; }
 
-	return to->worker < net->n_workers && to->worker != p->w->index && to->boot == net->site.boot ? &net->workers[to->worker] : NULL;
+static struct worker *other(const struct worker *w, unsigned i) { return i < w->net->n_workers && i != w->index ? &w->net->workers[i] : NULL; }
+
+/* Whom a parcel goes to that w does not know, w being the one who has it. An old name is made to say who had it first. NULL: nobody else. */
+static struct worker *next_keeper(const struct worker *w, const struct hf_flow_name *to)
+{
+	unsigned next = (w->index + 1u) % w->net->n_workers;
+
+	return !is_old(w, to) ? other(w, to->worker) : next == to->worker ? NULL : other(w, next);
 }
 
 bool told_pass(struct parcel *p, const struct hf_flow_name *to)
 {
-	const struct letter l = {.kind = LETTER_PASS, .service = p->rt->id, .flow = *to, .addr = p->ev.source, .transport = p->ev.transport,
+	struct letter l = {.kind = LETTER_PASS, .service = p->rt->id, .flow = *to, .addr = p->ev.source, .transport = p->ev.transport,
 		.listener = p->ev.listener ? p->ev.listener->hash : 0};
-	struct worker *w = keeper(p, to);
+	struct worker *w;
 	struct hf_bytes b = hf_bytes_sub(p->ev.bytes, 0, p->took ? p->took : p->ev.bytes.n);
 
+	if (is_old(p->w, to))
+		l.flow.worker = (uint8_t)p->w->index;
+	w = next_keeper(p->w, &l.flow);
 	if (!w || b.n > LETTER_MAX)
 		return false;
 	if (letter_post(w, &l, b))
@@ -30,14 +40,18 @@ void told_note(struct parcel *p, const struct hf_act *act)
 	const struct letter l = {.kind = LETTER_NOTE, .service = p->rt->id, .flow = act->note.to};
 	struct hf_bytes note = hf_bytes_of(act->note.octets, HF_NOTE);
 	struct hold *x = hold_find(p->w, p->rt, &act->note.to);
-	struct worker *w = keeper(p, &act->note.to);
+	bool old = is_old(p->w, &act->note.to);
 
 	if (x && x == p->hold)
 		parcel_count(p, HF_R_BAD_STEP); /* a step of this hold is running */
 	else if (x)
 		hold_step(p->w, x, HF_EV_NOTE, note);
-	else if (w && !letter_post(w, &l, note))
-		parcel_count(p, HF_R_LETTER_BOX_FULL);
+	for (unsigned i = 0; !x && i < p->w->net->n_workers; i++) {
+		struct worker *w = old || i == act->note.to.worker ? other(p->w, i) : NULL;
+
+		if (w && !letter_post(w, &l, note))
+			parcel_count(p, HF_R_LETTER_BOX_FULL);
+	}
 }
 
 /* The parcel as if it had come here; whatever the hold wants with it, or none of it is left. */
@@ -47,6 +61,8 @@ static void passed(struct worker *w, const struct snap_service *s, const struct 
 	const struct hf_listener_info *info = snap_listener(s, l->listener, NULL);
 	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool};
 
+	if (!x && is_old(w, &l->flow) && next_keeper(w, &l->flow) && letter_post(next_keeper(w, &l->flow), l, body))
+		return;
 	if (!info)
 		info = &s->infos[0];
 	hf_arena_reset(&w->arena);

@@ -50,6 +50,7 @@ struct rig {
 
 static struct rig rig;
 static uint32_t rig_entries = 1; /* sessions that its engine can remember */
+static unsigned rig_workers = 1; /* rig.w is the first; the others do what the test calls for them */
 static void (*rig_step)(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
 
 static void rig_front_step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts) { rig_step(ctx, ev, acts); }
@@ -93,9 +94,9 @@ static inline void rig_conf(void)
 	rig.pool_rt.engine = hf_engine_new(&tables, rig.tables, 0);
 	assert_non_null(rig.pool_rt.engine);
 	assert_int_equal(hf_engine_apply(rig.pool_rt.engine, &ts1, 1, &id, 0), HF_OK);
-	rig.rt = (struct service_rt){.name = "s", .id = 1, .front = &rig_front, .counts = aligned_alloc(64, sizeof *rig.rt.counts)};
+	rig.rt = (struct service_rt){.name = "s", .id = 1, .front = &rig_front, .counts = aligned_alloc(64, rig_workers * sizeof *rig.rt.counts)};
 	assert_non_null(rig.rt.counts);
-	memset(rig.rt.counts, 0, sizeof *rig.rt.counts);
+	memset(rig.rt.counts, 0, rig_workers * sizeof *rig.rt.counts);
 }
 
 static inline void rig_snapshot(void)
@@ -126,12 +127,13 @@ static inline int rig_up(void **state)
 	(void)state;
 	memset(&rig, 0, sizeof rig);
 	rig.control = hf_loop_new();
-	rig.net = hf_net_new(rig.control, &site, 1, 0);
+	rig.net = hf_net_new(rig.control, &site, rig_workers, 0);
 	assert_non_null(rig.net);
 	rig_conf();
 	rig_snapshot();
 	rig.w = &rig.net->workers[0];
-	rig.w->snap = &rig.snap;
+	for (unsigned i = 0; i < rig_workers; i++)
+		rig.net->workers[i].snap = &rig.snap;
 	rig.listening = (struct listening){.w = rig.w, .socks = rig.socks, .service = 1};
 	assert_true(timer_init(&rig.stop, poller_timers(rig.w->poller), rig_stop, rig.w->poller));
 	return 0;

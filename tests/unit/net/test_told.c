@@ -135,16 +135,55 @@ static void by_name(void **state)
 	to.generation++;
 	arrive("pass");
 	to.generation--;
-	to.boot++;
-	arrive("pass");
-	to.boot--;
 	to.worker = 7;
 	arrive("pass");
 	to.worker = 0;
 	to.slot = 100000;
 	arrive("pass");
 	assert_int_equal(got.letters, 1);
-	assert_int_equal(got.lost, 4);
+	assert_int_equal(got.lost, 3);
+}
+
+/* A name of the boot before is of whoever holds the tag now, also on another worker; a parcel that nobody knows comes out at the last one. Fails when
+ * hold_find compares the worker of such a name, or told.c tells that worker alone. */
+static void over_a_restart(void **state)
+{
+	struct worker *other = &rig.net->workers[1];
+	struct hf_addr from = {.family = 4, .ip = {192, 0, 2, 7}, .port = 5060};
+
+	(void)state;
+	deliver_datagram(other, &rig.service, 0, HF_LIT("hold and more"), &from, &rig.info.addr);
+	to = got.name;
+	assert_int_equal(to.worker, 1);
+	to.boot--;
+	to.worker = 0;
+	arrive("note");
+	deliver_letters(other);
+	assert_int_equal(got.notes, 1);
+	arrive("pass");
+	deliver_letters(other);
+	assert_true(got.letters == 1 && !got.lost);
+	to.worker = 63; /* there were more of them */
+	deliver_datagram(other, &rig.service, 0, HF_LIT("pass"), &from, &rig.info.addr);
+	deliver_datagram(other, &rig.service, 0, HF_LIT("note"), &from, &rig.info.addr);
+	assert_true(got.letters == 2 && got.notes == 2 && !letter_any(&rig.w->box));
+	hold_end(other, hold_tagged(other, &rig.rt, TAG));
+	arrive("pass");
+	assert_int_equal(got.lost, 0);
+	deliver_letters(other);
+	assert_true(got.lost == 1 && !letter_any(&rig.w->box));
+}
+
+static int two(void **state)
+{
+	rig_workers = 2;
+	return up(state);
+}
+
+static int one(void **state)
+{
+	rig_workers = 1;
+	return rig_down(state);
 }
 
 /* Fails when link_tag or the look at the tag before the engine is taken out. */
@@ -291,7 +330,7 @@ static void places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(by_name), T(by_tag), T(tags_of_others), T(note_here), T(by_letter), T(behind_notes), T(many_notes), T(places)};
+	const struct CMUnitTest tests[] = {T(by_name), cmocka_unit_test_setup_teardown(over_a_restart, two, one), T(by_tag), T(tags_of_others), T(note_here), T(by_letter), T(behind_notes), T(many_notes), T(places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

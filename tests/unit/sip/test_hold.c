@@ -627,7 +627,7 @@ static void nobody_holds_it(void **state)
 }
 
 /* The gateway restarts, the client repeats its request, and the server, which knows it, answers with the Via of the boot before: that is the answer to
- * what is held now. It rings: no other server is asked, and CANCEL goes down to it. Fails when may_be_held leaves the boot as it was. */
+ * what is held now. It rings: no other server is asked, and CANCEL goes down to it. Fails when sip_reply asks for the boot. */
 static void answered_over_a_restart(void **state)
 {
 	(void)state;
