@@ -67,7 +67,7 @@ def run(s):
         g.reload(ini(2))
     crowd, rounds = (1000, 50) if FULL else (190, 6)
     kb = churn(g, ca.trusts(), rounds, crowd)
-    all_good(s, c, calls, "calls over TLS", 60)
+    all_good(s, c, calls, "calls over TLS")
     until("no session is left", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0)
     check(kb[-1] < kb[1] + 1500, "memory grows with connections that came and went:", kb)
     print(f"{calls} calls, {rounds * crowd} connections beside them, {kb[1]} to {kb[-1]} KB", end="")

@@ -33,7 +33,7 @@ def pair(s, n, caller, callee, caller_at, callee_at):
     c = callers(s, g.at("calls", scheme), calls, calls, 500, caller, f"callers{n}")
     until("half of the calls are up", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) > calls / 2 or not c.alive())
     g.reload(head + s.ini_sip([line for _, line in servers], listen=listen))
-    all_good(s, c, calls, what, 40)
+    all_good(s, c, calls, what)
     until(f"no session is left ({what})", lambda: sum(x["sessions"] for x in g.ctl("servers")["servers"]) == 0)
     g.stop()
     for p, _ in servers:

@@ -51,7 +51,7 @@ def run(s):
         raise Skip("this user may not capture")
     writes(path, g.at("calls", "udp"))
     for n, (transport, scheme) in enumerate((("u1", "udp"), ("t1", "tcp"))):
-        all_good(s, callers(s, g.at("calls", scheme), CALLS, CALLS, 300, transport, f"callers{n}"), CALLS, f"calls over {scheme}", 40)
+        all_good(s, callers(s, g.at("calls", scheme), CALLS, CALLS, 300, transport, f"callers{n}"), CALLS, f"calls over {scheme}")
     whole(path)
     shark.kill(signal.SIGINT)
     equal(shark.p.wait(20), 0, "tshark's exit code")
