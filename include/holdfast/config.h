@@ -35,6 +35,7 @@ struct hf_conf_server {
 	char name[64], was[64];       /* NUL-terminated */
 	struct hf_bytes tls_name;     /* empty: the pool's */
 	struct hf_bytes host;         /* a name that is looked up while it runs, addr is its port alone; empty: addr is whole */
+	uint32_t targets;             /* not 0: host has SRV records (RFC 2782), and at most so many of whom they name are servers */
 	struct hf_addr addr;
 	enum hf_transport transport;
 	uint32_t weight, max_sessions, max_cps;

@@ -175,6 +175,15 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 {
 	struct hf_bytes was = hf_bytes_sub(word, 4, word.n), tls_name = hf_bytes_sub(word, 9, word.n);
 
+	if (v->targets && (hf_bytes_starts(word, HF_LIT("weight=")) || hf_bytes_starts(word, HF_LIT("was=")))) {
+		finding_error(to, e->line, "server: %s: servers that SRV records name have their weights, and names, of those", hf_log_text(word));
+		return;
+	}
+	if (v->targets && read_option_number(e, word, "targets=", ENDPOINT_TARGETS_MAX, &v->targets, to)) {
+		if (!v->targets)
+			finding_error(to, e->line, "server: %s: 1..%u", hf_log_text(word), ENDPOINT_TARGETS_MAX);
+		return;
+	}
 	if (read_option_number(e, word, "weight=", 256, &v->weight, to) || read_option_number(e, word, "max-sessions=", UINT32_MAX, &v->max_sessions, to) ||
 	    read_option_number(e, word, "max-cps=", HF_RATE_MAX, &v->max_cps, to))
 		return;
@@ -196,7 +205,7 @@ static void server_word(const struct ini_entry *e, struct hf_bytes word, struct 
 		return;
 	}
 	if (!hf_bytes_starts(word, HF_LIT("was=")))
-		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME, tls-name=NAME, agent=PORT and send-proxy=yes|no", hf_log_text(word));
+		finding_error(to, e->line, "server: %s: behind the address stand weight=0..256, max-sessions=N, max-cps=N, was=OLDNAME, tls-name=NAME, agent=PORT, send-proxy=yes|no and, for SRV records, targets=1..%u", hf_log_text(word), ENDPOINT_TARGETS_MAX);
 	else if (!ini_is_name(was))
 		finding_error(to, e->line, "server: %s: not a server's name", hf_log_text(word));
 	else if (hf_bytes_eq(was, hf_bytes_str(v->name)))
@@ -226,6 +235,9 @@ static bool read_server(const struct ini_entry *e, const struct hf_front *front,
 		finding_error(to, e->line, "server: %s: %s", hf_log_text(place), v->addr.port ? "nobody is at this address" : "a port is 1..65535");
 		return false;
 	}
+	v->targets = place_is_service(v->host) ? 16 : 0;
+	if (v->targets && name.n > ENDPOINT_SERVICE_NAME_MAX)
+		finding_error(to, e->line, "server: %s: before the names of those whom SRV records name it has %u characters at most", hf_log_text(name), ENDPOINT_SERVICE_NAME_MAX);
 	while (ini_word(&rest, &word))
 		server_word(e, word, v, to);
 	return true;

@@ -6,6 +6,8 @@
 
 #define ENDPOINT_LISTENS_MAX 1024 /* of a file: each is a socket a worker */
 #define ENDPOINT_SERVERS_MAX 4096 /* of a pool, as many as the engine numbers */
+#define ENDPOINT_TARGETS_MAX 32   /* of a line: more are none's in practice, and each costs a look-up of its own */
+#define ENDPOINT_SERVICE_NAME_MAX 40 /* NAME:HOST:PORT has 63 octets; a longer one ends in a number of 16 digits */
 
 /* Reads the section's lines; front NULL: its protocol is not known, transports are not checked. */
 void endpoint_listens(const struct ini_doc *doc, const struct ini_section *s, struct hf_conf_service *out, struct confmem *mem, struct finding_to *to);

@@ -304,10 +304,13 @@ static const struct hf_option service[] = {
 
 #define IN_BOTH (HF_IN_SERVICE | HF_IN_POOL)
 static const struct hf_option pool[] = {
-	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS|HOST[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT] [send-proxy=yes|no]",
+	{"server", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "NAME [TRANSPORT://]ADDRESS|HOST[:PORT] [weight=0..256] [max-sessions=N] [max-cps=N] [was=OLDNAME] [tls-name=NAME] [agent=PORT] [send-proxy=yes|no], or NAME [TRANSPORT://]_SERVICE._PROTOCOL.DOMAIN [targets=1..32] [max-sessions=N] [max-cps=N] [tls-name=NAME] [agent=PORT] [send-proxy=yes|no]",
 		.help = "A server, known by its name for ever; may repeat. HOST: a name in DNS, see resolver; a change of its address moves no session. weight 100 is the usual one, 0 takes no new sessions; "
 			"max-sessions, max-cps: sessions that it holds, and new ones it is given a second, before others are placed at the next server; "
-			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name, else HOST. TRANSPORT as for listen."},
+			"was: it takes over the sessions of a former name, and stays known by it and those before. tls-name: what its certificate must name, else HOST, or DOMAIN. TRANSPORT as for listen. "
+			"_SERVICE._PROTOCOL.DOMAIN: those whom its SRV records name are servers NAME:HOST:PORT, at most so many as targets says (16), with their weights there, above 256 "
+			"in proportion. Who has a higher priority number stands in while none with a lower one is up. Who is named no longer keeps its sessions until they end; without an "
+			"answer the last one holds."},
 	{"affinity", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "auto", AT(hf_conf_pool, affinity), .words = affinity_words,
 		.help = "How sessions stay: auto remembers exceptions to the hash, table remembers every session with its text, hash keeps only what is under way, none balances each on its own."},
 	{"hash", HF_OPT_CHOICE, IN_BOTH, HF_RELOAD_RESTART, .dflt = "carp", AT(hf_conf_pool, hash), .words = hash_words,

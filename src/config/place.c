@@ -105,18 +105,38 @@ static const char *meant(struct hf_bytes text, struct hf_bytes place, bool liste
 		return "all addresses of this machine are 0.0.0.0:PORT or [::]:PORT";
 	if (is_uri(place))
 		return "not a URI; write [TRANSPORT://]ADDRESS[:PORT], as in udp://192.0.2.1:PORT";
+	if (!listens && place.n && place.p[0] == '_')
+		return place_is_service(hf_bytes_sub(place, 0, hf_bytes_find(place, ':'))) ? "SRV records name the ports" : "the name of SRV records is _SERVICE._PROTOCOL.DOMAIN";
 	if (!listens && !looks_numeric(place))
 		return "not an address, nor a host name";
 	return looks_numeric(place) ? "not an address; write 192.0.2.1:PORT or [2001:db8::1]:PORT" : "a listener has an address: 192.0.2.1:PORT, or 0.0.0.0:PORT for all of this machine";
 }
 
-/* HOST[:PORT], a name that is looked up while it runs. HF_EINVAL: that is none. */
+bool place_is_service(struct hf_bytes b)
+{
+	struct hf_bytes rest = b;
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t dot = hf_bytes_find(rest, '.');
+
+		if (dot < 2 || dot == rest.n || rest.p[0] != '_' || !is_host(hf_bytes_sub(rest, 1, dot)))
+			return false;
+		rest = hf_bytes_sub(rest, dot + 1, rest.n);
+	}
+	return is_host(rest) && b.n <= 253;
+}
+
+/* HOST[:PORT], a name that is looked up while it runs, or the name of SRV records, which has no port. HF_EINVAL: that is none. */
 static enum hf_err read_host(struct hf_bytes text, uint16_t port, struct hf_bytes *host, struct hf_addr *addr)
 {
 	size_t colon = hf_bytes_find(text, ':');
 	enum hf_err e = HF_OK;
 	uint64_t v = port;
 
+	*addr = (struct hf_addr){.port = port};
+	*host = text;
+	if (place_is_service(text))
+		return HF_OK;
 	*host = hf_bytes_sub(text, 0, colon);
 	if (!is_host(*host) || looks_numeric(*host))
 		return HF_EINVAL;
@@ -149,7 +169,7 @@ bool place_read(const char *what, struct hf_bytes text, const struct hf_front *f
 	else if (hides_port(place, addr)) {
 		finding_error(to, line, "%s: %s: with a port an IPv6 address stands in brackets: [2001:db8::1]:PORT", what, hf_log_text(text));
 		return false;
-	} else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place)) {
+	} else if ((PORT_NEEDED & HF_TRANSPORT_BIT(*transport)) && !has_port(place) && !place_is_service(place)) {
 		finding_error(to, line, "%s: %s: %s needs its port written", what, hf_log_text(text), hf_transport_name(*transport));
 		return false;
 	}

@@ -84,8 +84,10 @@ struct snap_pool {
 	const struct hf_conf_pool *conf;
 	struct pool_rt *rt;
 	struct snap_member *members;
-	unsigned n_members;          /* those of conf first, in its order, then removed ones */
-	struct hf_member_conf *plan; /* of the engine, for those of conf ... */
+	unsigned n_members;          /* the listed ones first, in their order, then removed ones */
+	struct hf_conf_server *listed; /* conf's servers, with those whom SRV records name (listed.h) */
+	unsigned n_listed;
+	struct hf_member_conf *plan; /* of the engine, for the listed ones ... */
 	uint16_t *plan_ids;          /* ... with the ids that they will have */
 	bool enacted;                /* the engine knows them (control thread) */
 	uint16_t *by_id;             /* index + 1 */
@@ -287,6 +289,7 @@ struct hf_net {
 	unsigned n_pools, n_services, n_socks;
 	struct probes *probes;
 	struct names *names;         /* of servers */
+	struct discover *discover;   /* ... and of records that name some */
 	struct sources *sources;     /* connections by source address */
 	struct sources *path_sources; /* flows of datagrams likewise */
 	struct anchors *anchors;     /* flows that those may be beside, by name */

@@ -98,6 +98,8 @@ static void put_in_force(void *arg)
 	}
 }
 
+void names_changed(struct names *n) { hf_timer_set(n->apply, GATHER_MS); }
+
 static bool before(const struct hf_addr *a, const struct hf_addr *b)
 {
 	return a->family != b->family ? a->family < b->family : memcmp(a->ip, b->ip, sizeof a->ip) < 0;
@@ -163,7 +165,7 @@ static void move_to(struct name *x, unsigned i)
 {
 	x->addr = x->all_at[i];
 	log_found(x);
-	hf_timer_set(x->all->apply, GATHER_MS);
+	names_changed(x->all);
 }
 
 static void answered(void *arg, const struct resolved *r)

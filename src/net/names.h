@@ -13,6 +13,8 @@ struct hf_addr names_find(const struct names *n, const struct hf_conf *conf, con
 void names_follow(struct names *n, bool fresh);
 /* The server does not answer where it is; where its name has other addresses, it may. */
 void names_next(struct names *n, const struct snap_member *m);
+/* Something else that a snapshot is made of was looked up: one is put in force soon, with all that changes meanwhile. */
+void names_changed(struct names *n);
 /* Why a name has no address, for people. */
 void names_why(const struct names *n, struct hf_bytes host, char *text, size_t size);
 

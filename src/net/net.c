@@ -8,6 +8,7 @@
 #include "anchors.h"
 #include "gate.h"
 #include "guard.h"
+#include "discover.h"
 #include "names.h"
 #include "probe.h"
 #include "peers.h"
@@ -43,6 +44,7 @@ static void free_all(struct hf_net *net)
 	for (unsigned i = 0; i < net->n_workers; i++)
 		worker_fini(&net->workers[i]);
 	probes_free(net->probes);
+	discover_free(net->discover);
 	names_free(net->names);
 	sources_free(net->sources);
 	sources_free(net->path_sources);
@@ -87,13 +89,14 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->workers = calloc(workers, sizeof *net->workers);
 	net->probes = probes_new(net);
 	net->names = names_new(net);
+	net->discover = discover_new(net);
 	net->sources = sources_new(site->hash_key);
 	net->path_sources = sources_new(site->hash_key);
 	net->anchors = anchors_new(site->hash_key);
 	net->peers = peers_new(site->hash_key);
 	net->tales = tales_new();
 	net->tales_sweep = hf_timer_new(control, sweep, net);
-	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->sources || !net->path_sources || !net->anchors || !net->peers || !net->tales || !net->tales_sweep)
+	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->discover || !net->sources || !net->path_sources || !net->anchors || !net->peers || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;

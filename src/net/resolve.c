@@ -3,12 +3,15 @@
 #include "resolve.h"
 
 #include <ares.h>
+#include <arpa/nameser.h>
 #include <netdb.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "holdfast/bytes.h"
 #include "holdfast/writer.h"
+#include "dns_ttl.h"
 #include "sock.h"
 
 #define WATCHES 16     /* sockets at once: one a server of the system's and transport */
@@ -25,7 +28,7 @@ struct resolver {
 	bool ends;
 };
 
-struct ask { struct resolver *r; resolver_fn *fn; void *arg; };
+struct ask { struct resolver *r; resolver_fn *fn; resolver_srv_fn *srv; void *arg; };
 
 static void ready(void *arg, unsigned what)
 {
@@ -159,8 +162,110 @@ void resolver_ask(struct resolver *r, const char *host, resolver_fn *fn, void *a
 		fn(arg, &(struct resolved){.error = "no memory"});
 		return;
 	}
-	*ask = (struct ask){r, fn, arg};
+	*ask = (struct ask){.r = r, .fn = fn, .arg = arg};
 	r->asked++;
 	hf_timer_set(r->timer, LOOK_MS);
 	ares_getaddrinfo(r->channel, host, NULL, &hints, answered, ask);
+}
+
+/* ---- SRV ---- */
+
+/* A name of hosts; "." says that there is no such service (RFC 2782). */
+static bool take_host(const char *from, char out[256])
+{
+	size_t n = strlen(from);
+
+	while (n && from[n - 1] == '.')
+		n--;
+	for (size_t i = 0; i < n && n < 254; i++) {
+		uint8_t c = hf_lower((uint8_t)from[i]);
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_'))
+			return false;
+		out[i] = (char)c;
+	}
+	out[n < 254 ? n : 0] = 0;
+	return out[0] != 0;
+}
+
+static bool has_place(const struct resolved_srv *r, const struct srv_target *t)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->target[i].port == t->port && strcmp(r->target[i].host, t->host) == 0)
+			return true;
+	return false;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct ares_srv_reply *x = *(const struct ares_srv_reply *const *)a, *y = *(const struct ares_srv_reply *const *)b;
+	int host = strcasecmp(x->host, y->host);
+
+	return x->priority != y->priority ? (int)x->priority - (int)y->priority : host ? host : (int)x->port - (int)y->port;
+}
+
+/* The first ones in order, so that which ones are too many does not change with the answer's. */
+static void take_targets(struct ares_srv_reply *list, struct resolved_srv *out)
+{
+	struct ares_srv_reply **all;
+	size_t n = 0, i = 0;
+
+	for (struct ares_srv_reply *s = list; s; s = s->next)
+		n++;
+	all = calloc(n + 1, sizeof *all);
+	for (struct ares_srv_reply *s = list; all && s; s = s->next)
+		all[i++] = s;
+	if (all)
+		qsort(all, n, sizeof(struct ares_srv_reply *), by_place);
+	for (i = 0; all && i < n && out->n < RESOLVED_MAX; i++) {
+		struct srv_target *t = &out->target[out->n];
+
+		*t = (struct srv_target){.port = all[i]->port, .priority = all[i]->priority, .weight = all[i]->weight};
+		if (t->port && take_host(all[i]->host, t->host) && !has_place(out, t))
+			out->n++;
+	}
+	free(all);
+}
+
+static void take_srv(struct hf_bytes m, struct resolved_srv *out)
+{
+	struct ares_srv_reply *list = NULL;
+	int status = ares_parse_srv_reply(m.p, (int)m.n, &list);
+
+	take_targets(list, out);
+	if (list)
+		ares_free_data(list);
+	out->ttl_s = dns_ttl(m);
+	if (!out->n)
+		out->error = status == ARES_SUCCESS ? "it names nobody" : ares_strerror(status);
+}
+
+static void answered_srv(void *arg, int status, int timeouts, unsigned char *octets, int n)
+{
+	struct ask ask = *(struct ask *)arg;
+	struct resolved_srv out = {0};
+
+	(void)timeouts;
+	free(arg);
+	ask.r->asked--;
+	if (status == ARES_SUCCESS && octets && n > 0)
+		take_srv(hf_bytes_of(octets, (size_t)n), &out);
+	else
+		out.error = status == ARES_SUCCESS ? "it names nobody" : ares_strerror(status);
+	if (!ask.r->ends)
+		ask.srv(ask.arg, &out);
+}
+
+void resolver_ask_srv(struct resolver *r, const char *host, resolver_srv_fn *fn, void *arg)
+{
+	struct ask *ask = malloc(sizeof *ask);
+
+	if (!ask) {
+		fn(arg, &(struct resolved_srv){.error = "no memory"});
+		return;
+	}
+	*ask = (struct ask){.r = r, .srv = fn, .arg = arg};
+	r->asked++;
+	hf_timer_set(r->timer, LOOK_MS);
+	ares_query(r->channel, host, C_IN, T_SRV, answered_srv, ask);
 }

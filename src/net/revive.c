@@ -90,7 +90,7 @@ static void restore_listed(struct reviver *v)
 		const struct hf_conf_server *s = &v->conf->servers[i];
 		struct hf_member_record r = {.since_ms = v->t.now_ms, .file_weight = s->weight, .run_weight = HF_WEIGHT_FILE, .max_sessions = s->max_sessions};
 
-		if (hf_engine_find(v->engine, hf_bytes_str(s->name)) || hf_engine_find(v->engine, hf_bytes_str(s->was)))
+		if (s->targets || hf_engine_find(v->engine, hf_bytes_str(s->name)) || hf_engine_find(v->engine, hf_bytes_str(s->was)))
 			continue;
 		while (id < HF_SERVERS_MAX && v->member[id].name[0])
 			id++;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "listed.h"
 #include "names.h"
 #include "sock.h"
 
@@ -23,8 +24,7 @@ static void place_write(uint8_t at[HF_MEMBER_AT], const struct hf_addr *a, enum 
 	memcpy(at + AT_IP, a->ip, sizeof a->ip);
 }
 
-/* False: nothing that place_write wrote. */
-static bool place_read(const uint8_t at[HF_MEMBER_AT], struct hf_addr *a, enum hf_transport *t)
+bool place_kept(const uint8_t at[HF_MEMBER_AT], struct hf_addr *a, enum hf_transport *t)
 {
 	*a = (struct hf_addr){.family = at[AT_FAMILY], .port = (uint16_t)(at[AT_PORT] | at[AT_PORT + 1] << 8)};
 	for (unsigned i = 0; i < 4; i++)
@@ -57,7 +57,7 @@ static struct hf_addr where_is(const struct hf_net *net, const struct hf_conf *c
 	if (a.family)
 		return a;
 	id = hf_engine_find(p->rt->engine, hf_bytes_str(s->name));
-	if (!id || !hf_engine_record(p->rt->engine, id, &r) || !place_read(r.at, &a, &t))
+	if (!id || !hf_engine_record(p->rt->engine, id, &r) || !place_kept(r.at, &a, &t))
 		return (struct hf_addr){0};
 	a.port = s->addr.port;
 	return a;
@@ -90,8 +90,8 @@ static void add(const struct hf_net *net, const struct hf_conf *conf, struct sna
 
 static void add_listed(const struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p)
 {
-	for (unsigned i = 0; i < p->conf->n_servers; i++) {
-		const struct hf_conf_server *s = &p->conf->servers[i];
+	for (unsigned i = 0; i < p->n_listed; i++) {
+		const struct hf_conf_server *s = &p->listed[i];
 		struct hf_member_record r = {0};
 
 		(void)hf_engine_record(p->rt->engine, p->plan_ids[i], &r);
@@ -103,7 +103,7 @@ static void add_listed(const struct hf_net *net, const struct hf_conf *conf, str
 
 static bool is_planned(const struct snap_pool *p, uint16_t id)
 {
-	for (unsigned i = 0; i < p->conf->n_servers; i++)
+	for (unsigned i = 0; i < p->n_listed; i++)
 		if (p->plan_ids[i] == id)
 			return true;
 	return false;
@@ -115,7 +115,7 @@ static void add_removed(const struct hf_net *net, const struct hf_conf *conf, st
 		struct hf_member_record r;
 		struct newcomer n = {.id = id, .names = &r, .send_proxy = p->conf->send_proxy, .removed = true};
 
-		if (!is_planned(p, id) && hf_engine_record(p->rt->engine, id, &r) && place_read(r.at, &n.addr, &n.transport))
+		if (!is_planned(p, id) && hf_engine_record(p->rt->engine, id, &r) && place_kept(r.at, &n.addr, &n.transport))
 			add(net, conf, p, &n);
 	}
 }
@@ -125,20 +125,20 @@ static enum hf_err plan(const struct hf_net *net, const struct hf_conf *conf, st
 	const struct hf_conf_pool *c = p->conf;
 	enum hf_err e;
 
-	p->plan = calloc(c->n_servers + 1, sizeof *p->plan);
-	p->plan_ids = calloc(c->n_servers + 1, sizeof *p->plan_ids);
+	p->plan = calloc(p->n_listed + 1, sizeof *p->plan);
+	p->plan_ids = calloc(p->n_listed + 1, sizeof *p->plan_ids);
 	if (!p->plan || !p->plan_ids)
 		return HF_ENOMEM;
-	for (unsigned i = 0; i < c->n_servers; i++) {
-		const struct hf_conf_server *s = &c->servers[i];
+	for (unsigned i = 0; i < p->n_listed; i++) {
+		const struct hf_conf_server *s = &p->listed[i];
 		struct hf_addr at;
 
 		p->plan[i] = (struct hf_member_conf){.name = hf_bytes_str(s->name), .was = hf_bytes_str(s->was), .weight = s->weight, .max_sessions = s->max_sessions,
-			.max_per_s = s->max_cps, .at_found = s->host.n > 0};
+			.max_per_s = s->max_cps, .at_found = s->host.n || s->targets};
 		at = where_is(net, conf, p, s);
 		place_write(p->plan[i].at, &at, s->transport);
 	}
-	e = hf_engine_plan(p->rt->engine, p->plan, c->n_servers, p->plan_ids);
+	e = hf_engine_plan(p->rt->engine, p->plan, p->n_listed, p->plan_ids);
 	if (e == HF_EFULL)
 		hf_w_printf(why, "pool %s: more than %u servers, with those that left and still hold sessions", c->name, HF_SERVERS_MAX);
 	return e;
@@ -146,7 +146,7 @@ static enum hf_err plan(const struct hf_net *net, const struct hf_conf *conf, st
 
 static enum hf_err make_tables(struct snap_pool *p)
 {
-	unsigned most = p->conf->n_servers + hf_engine_last_id(p->rt->engine);
+	unsigned most = p->n_listed + hf_engine_last_id(p->rt->engine);
 	uint32_t size = 16;
 
 	while (size < (1 + HF_FORMER_MAX) * 2 * most)
@@ -174,8 +174,10 @@ static enum hf_err clash(const struct snap_pool *p, struct hf_writer *why)
 
 enum hf_err roster_make(struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why)
 {
-	enum hf_err e = plan(net, conf, p, why);
+	enum hf_err e = listed_make(net->discover, p);
 
+	if (e == HF_OK)
+		e = plan(net, conf, p, why);
 	if (e == HF_OK)
 		e = make_tables(p);
 	if (e != HF_OK)
@@ -188,6 +190,7 @@ enum hf_err roster_make(struct hf_net *net, const struct hf_conf *conf, struct s
 
 void roster_free(struct snap_pool *p)
 {
+	free(p->listed);
 	free(p->plan);
 	free(p->plan_ids);
 	free(p->members);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "discover.h"
 #include "inside.h"
 #include "names.h"
 #include "probe.h"
@@ -186,7 +187,7 @@ static void enact(struct hf_net *net, struct snap_pool *p)
 
 	hf_engine_tune(p->rt->engine, &tuned);
 	hf_engine_rule(p->rt->engine, &(struct hf_rules){c->on_down, c->drain_bound == HF_CONF_DRAIN_MOVES, c->drain_deadline, c->removed_expiry});
-	hf_engine_enact(p->rt->engine, p->plan, c->n_servers, p->plan_ids, net->now_ms);
+	hf_engine_enact(p->rt->engine, p->plan, p->n_listed, p->plan_ids, net->now_ms);
 	p->enacted = true;
 	lasting_published(net, p->rt);
 }
@@ -271,5 +272,6 @@ enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_
 	await_receipts(net);
 	snapshot_receipts(net);
 	names_follow(net->names, fresh);
+	discover_follow(net->discover, fresh);
 	return HF_OK;
 }

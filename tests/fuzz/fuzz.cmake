@@ -23,6 +23,7 @@ set(hf_fuzz_targets
   "rdp_syn   hf_rdp hf_base"
   "proxy     hf_net hf_base"
   "agent     hf_net hf_base"
+  "dns_ttl   hf_net hf_base"
   "hep       hf_net hf_config hf_fronts_all hf_config hf_base"
   "ws        hf_net hf_base"
   "state_file hf_store hf_base"

@@ -1,15 +1,16 @@
-"""A name server on loopback that says what it is told to: A and AAAA over UDP (RFC 1035).
+"""A name server on loopback that says what it is told to: A, AAAA and SRV over UDP (RFC 1035, RFC 2782).
 
 dns_server.py [HOST:PORT]
   set host=NAME at=ADDRESS[,ADDRESS...] [ttl=S]    these are its addresses
   set host=NAME                                    there is no such name
+  srv host=NAME to=PRIORITY:WEIGHT:PORT:NAME[,...] [ttl=S]   ... nor addresses of it: these are whom it names, in this order
   mute on=yes|no                                   nothing is answered
   stats                                            {"asked": {NAME: times}}"""
 import argparse, asyncio, ipaddress, struct
 
 from control import host_port, serve
 
-A, AAAA, IN = 1, 28, 1
+A, AAAA, SRV, IN = 1, 28, 33, 1
 NO_ERROR, NO_NAME = 0, 3
 
 
@@ -21,15 +22,26 @@ def name_at(data, at):
     return ".".join(labels), at + 1
 
 
+def packed(name):
+    return b"".join(bytes([len(x)]) + x.encode() for x in name.split(".")) + b"\0"
+
+
+def target(text):
+    priority, weight, port, name = text.split(":")
+    return struct.pack(">HHH", int(priority), int(weight), int(port)) + packed(name)
+
+
 def answer(query, addresses, ttl):
-    """addresses None: there is no such name"""
+    """addresses None: there is no such name; of an SRV question they are targets"""
     (ident,) = struct.unpack_from(">H", query)
     name, end = name_at(query, 12)
     kind, _ = struct.unpack_from(">HH", query, end)
-    ips = [ipaddress.ip_address(a) for a in addresses or []]
-    found = [ip for ip in ips if ip.version == {A: 4, AAAA: 6}.get(kind)]
+    if kind == SRV:
+        found = [target(a) for a in addresses or []]
+    else:
+        found = [ip.packed for ip in map(ipaddress.ip_address, addresses or []) if ip.version == {A: 4, AAAA: 6}.get(kind)]
     head = struct.pack(">HHHHHH", ident, 0x8580 | (NO_NAME if addresses is None else NO_ERROR), 1, len(found), 0, 0)
-    return head + query[12:end + 4] + b"".join(struct.pack(">HHHIH", 0xc00c, kind, IN, ttl, len(ip.packed)) + ip.packed for ip in found)
+    return head + query[12:end + 4] + b"".join(struct.pack(">HHHIH", 0xc00c, kind, IN, ttl, len(x)) + x for x in found)
 
 
 class Server(asyncio.DatagramProtocol):
@@ -47,6 +59,9 @@ class Server(asyncio.DatagramProtocol):
 
     def do_set(self, host, at=None, ttl="1"):
         self.names[host] = (at.split(",") if at else None, int(ttl))
+
+    def do_srv(self, host, to, ttl="1"):
+        self.do_set(host, to, ttl)
 
     def do_mute(self, on):
         self.mute = on == "yes"

@@ -133,6 +133,33 @@ static void test_servers_refused(void **state)
 		"[pool pbx]: no server may take a new session: give one at least weight=1..256 (to empty them all, drain them at run time)");
 }
 
+/* Whom SRV records name: the name decides that it is such a line, the records all that they can. Each fails without its check in place.c or endpoint.c. */
+static void test_service_records(void **state)
+{
+	static const struct { const char *line, *part; } bad[] = {
+		{"_sip._udp.example.com:5060", "SRV records name the ports"}, {"_sip.example.com", "_SERVICE._PROTOCOL.DOMAIN"}, {"_sip._udp", "_SERVICE._PROTOCOL.DOMAIN"},
+		{"_._udp.example.com", "_SERVICE._PROTOCOL.DOMAIN"}, {"_sip._udp.", "_SERVICE._PROTOCOL.DOMAIN"}, {"_sip._udp.ex_ample.com", "_SERVICE._PROTOCOL.DOMAIN"},
+		{"_sip._udp.example.com weight=5", "weight=5: servers that SRV records name have their weights"}, {"_sip._udp.example.com was=b", "was=b: servers that SRV records name"},
+		{"_sip._udp.example.com targets=0", "targets=0: 1..32"}, {"_sip._udp.example.com targets=33", "targets=33: 0..32"}, {"192.0.2.12 targets=3", "behind the address stand"},
+	};
+	const struct hf_conf_server *s;
+	char text[400];
+
+	(void)state;
+	accepts(GOOD_SERVICE "listen = tcp://192.0.2.1:7000\n[pool pbx]\nserver = a _sip._udp.example.com\nserver = b tcp://_x-y._tcp.example.org targets=32 max-sessions=7 agent=99\n");
+	s = conf->pools[0].servers;
+	assert_true(s[0].targets == 16 && hf_bytes_eq(s[0].host, HF_LIT("_sip._udp.example.com")) && s[0].transport == HF_UDP);
+	assert_true(s[1].targets == 32 && s[1].transport == HF_TCP && s[1].max_sessions == 7 && s[1].agent == 99);
+	accepts(GOOD_SERVICE "[pool pbx]\nserver = a pbx.example.com\nserver = b tls://_sips._tcp.example.com\n"); /* no port is needed */
+	assert_true(!conf->pools[0].servers[0].targets && conf->pools[0].servers[1].targets);
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		snprintf(text, sizeof text, GOOD_SERVICE GOOD_POOL "server = z %s\n", bad[i].line);
+		refuses(text, 7, bad[i].part);
+	}
+	refuses(GOOD_SERVICE "[pool pbx]\nserver = a2345678901234567890123456789012345678901 _sip._udp.example.com\n", 6, "40 characters at most");
+	refuses("[service calls]\nprotocol = tide\nlisten = _sip._udp.example.com\npool = pbx\n" GOOD_POOL, 3, "a listener has an address");
+}
+
 #define BOUNDED(pool) GOOD_SERVICE "max-sessions = 500\n[pool pbx]\nserver = a 192.0.2.11\n" pool
 
 /* A bound that means nothing is warned of. Fails without check_sessions in confcheck.c. */
@@ -432,6 +459,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_servers, drop_all), cmocka_unit_test_teardown(test_servers_by_name, drop_all), cmocka_unit_test_teardown(test_resolver, drop_all),
 		cmocka_unit_test_teardown(test_owners, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all), cmocka_unit_test_teardown(test_bounded_services, drop_all),
+		cmocka_unit_test_teardown(test_service_records, drop_all),
 		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_pool_words, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
 		cmocka_unit_test_teardown(test_load, drop_all), cmocka_unit_test_teardown(test_starved, drop_all), cmocka_unit_test_teardown(test_cuts, drop_all),
 	};
