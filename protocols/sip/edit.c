@@ -207,6 +207,14 @@ static void write_path(const struct sip_step *s, const struct sip_out *o, struct
 	write_uri_end(&o->out, false, s->p->msg.has_outbound && s->p->msg.n_vias == 1 ? ";ob" : "", w);
 }
 
+/* Whether a phone that does not say that it supports a Path gets one is the operator's to say: some registrars refuse it then (RFC 3327 5.3). */
+static bool wants_path(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	return m->method_id == SIP_REGISTER && s->p->side == SIP_FROM_CLIENT && (m->has_path_support ? s->conf->path != SIP_PATH_NO : s->conf->path == SIP_PATH_ALWAYS);
+}
+
 static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_out *o)
 {
 	const struct sip_msg *m = &s->p->msg;
@@ -221,7 +229,7 @@ static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_ou
 		hf_w_printf(&w, "Max-Forwards: %d\r\n", HOPS);
 	if (wants_record_route(s))
 		write_record_routes(s, o, &w);
-	if (s->conf->path && m->method_id == SIP_REGISTER && m->has_path_support && s->p->side == SIP_FROM_CLIENT)
+	if (wants_path(s))
 		write_path(s, o, &w);
 	HF_BUG_ON(w.full);
 	return hf_writer_view(&w);

@@ -82,16 +82,17 @@ enum { SIP_PROBE_METHOD_MAX = 32, SIP_PROBE_FROM_MAX = 128 };
 
 enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
 enum { SIP_SIPS_TLS, SIP_SIPS_TRUSTED };
+enum { SIP_PATH_NO, SIP_PATH_YES, SIP_PATH_ALWAYS };
 
 struct sip_conf {
 	struct sip_keys key;
 	uint64_t key_length, tenant;
-	bool record_route, path, failover;
+	bool record_route, failover;
 	uint64_t try_timeout /* ms */, max_attempts;
 	uint64_t udp_to_tcp;                   /* octets; 0: never */
 	struct sip_codes failover_codes;
 	uint64_t early_expiry, session_expiry; /* ms */
-	uint64_t options, sips;
+	uint64_t options, sips, path;
 	struct hf_bytes own_names;             /* host names, blanks between */
 	struct sip_words deny_agents;          /* beginnings of User-Agent */
 	struct sip_words priority;             /* users, and URIs with a colon, that limits pass over */

@@ -73,7 +73,7 @@ static inline void bench_init(struct bench *b, bool small)
 	}
 	b->site.n_sign = 1;
 	b->site.boot = BENCH_BOOT;
-	b->conf = (struct sip_conf){.key = {1, {{.kind = SIP_KEY_CALL_ID, .label_n = 7, .label = "call-id"}}}, .key_length = 80, .record_route = true, .path = true, .early_expiry = 200000, .session_expiry = 14400000,
+	b->conf = (struct sip_conf){.key = {1, {{.kind = SIP_KEY_CALL_ID, .label_n = 7, .label = "call-id"}}}, .key_length = 80, .record_route = true, .path = SIP_PATH_YES, .early_expiry = 200000, .session_expiry = 14400000,
 				    .own_names = HF_LIT("gw.example.com"), .probe_codes = {1, {{200, 499}}}, .probe_method = HF_LIT("OPTIONS"), .probe_from = HF_LIT("holdfast"),
 				    .max_message = small ? 1024 : 65535, .max_headers = small ? 24 : 256,
 				    .max_header = small ? 256 : 16384, .max_call_id = small ? 64 : 4096, .max_params = small ? 8 : 64};

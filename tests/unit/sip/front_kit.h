@@ -111,7 +111,7 @@ static inline void kit_init(struct kit *k)
 		k->site.hash_key[i] = (uint8_t)i;
 		k->site.sign[0][i] = (uint8_t)(16 + i);
 	}
-	k->conf = (struct sip_conf){.key_length = 80, .record_route = true, .path = true, .early_expiry = 200000, .session_expiry = 14400000,
+	k->conf = (struct sip_conf){.key_length = 80, .record_route = true, .path = SIP_PATH_YES, .early_expiry = 200000, .session_expiry = 14400000,
 				    .own_names = HF_LIT("gw.example.com"), .max_message = 65535, .max_headers = 256, .max_header = 16384, .max_call_id = 4096, .max_params = 64};
 	kit_custom(k, "key", "call-id");
 	kit_custom(k, "probe-codes", "200-407 409-499");

@@ -149,7 +149,12 @@ static void path_and_the_way_back(void **state)
 	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF)); /* no word of outbound: none of ours */
 	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path, outbound" CRLF "Via: SIP/2.0/UDP 10.1.1.1;branch=z9hG4bKx" CRLF}));
 	assert_true(kit_says(&k, "@192.0.2.1:5060;lr>" CRLF)); /* we are not its first hop (RFC 5626 5.1) */
-	k.conf.path = false;
+	k.conf.path = SIP_PATH_ALWAYS; /* fails where only Supported counts, or of a server's request */
+	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER"}));
+	assert_true(kit_says(&k, "Path: <sip:hff-") && !kit_says(&k, "Supported:"));
+	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "SUBSCRIBE"}));
+	assert_false(kit_says(&k, "Path:"));
+	k.conf.path = SIP_PATH_NO;
 	kit_feed(&k, "192.0.2.77:40001", kit_request((struct kit_request){.method = "REGISTER", .extra = "Supported: path" CRLF}));
 	assert_false(kit_says(&k, "Path:"));
 }
