@@ -65,7 +65,7 @@ def events(g, ini, hosts, mixed, seconds):
 def run(s):
     hosts = [s.rdp_host(f"ts{n}") for n in (1, 2, 3)]
     guests = Host("guests")
-    ini = (s.ini_gateway(extra=f"max-flows = {HELD + 3 * GUESTS}") + s.ini_rdp(hosts) + s.ini_rdp([guests], name="others", pool_name="others"))
+    ini = (s.ini_gateway(extra=f"max-flows = {HELD + 3 * GUESTS}") + s.ini_rdp(hosts) + s.ini_rdp([guests], "probe = none\nredirect-rounds = off", name="others", pool_name="others"))    # guests come again and again, and on a slow machine each stays for a while
     g = s.gateway(ini)
     rest, before, begin = sockets(g), g.rss_kb(), time.monotonic()
     lanes = [Peer(s, f"held{n}", "rdp_client.py", g.at("desktops")) for n in range(LANES)]
