@@ -127,4 +127,5 @@ class Server:
         return [x for x in self.seen if x.startswith(method) and "sip:holdfast@" not in x]
 
     def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)            # its thread waits no more, and takes no connection of who has the descriptor next
         self.listener.close()
