@@ -12,8 +12,10 @@ def run(s):
     need("sipp")
     n = 2000 if FULL else 300
     pairs = [server(s, f"sipp{i}") for i in (1, 2, 3)]
-    g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in pairs], service="try-timeout = 500ms"))
+    ini = lambda wait: s.ini_gateway() + s.ini_sip([line for _, line in pairs], service=f"try-timeout = {wait}")
+    g = s.gateway(ini("16s"))                              # nobody is silent yet, only late
     all_good(s, callers(s, g.at(), 30, 30, 200, name="before"), 30, "calls of three servers")
+    g.reload(ini("2s"))
     stopped = pairs[0][0]
     stopped.kill(signal.SIGSTOP)
     try:
