@@ -1,9 +1,10 @@
 /* The canonical user; see user.h. ASCII letters are folded, all other octets are left alone: clients send UTF-8 raw. */
 #include "user.h"
 
-static struct hf_bytes fold(struct hf_bytes b, uint8_t buf[USER_MAX])
+/* As much as there is room for. */
+static struct hf_bytes fold(struct hf_bytes b, uint8_t *buf, size_t room)
 {
-	size_t n = b.n < USER_MAX ? b.n : USER_MAX;
+	size_t n = b.n < room ? b.n : room;
 
 	for (size_t i = 0; i < n; i++)
 		buf[i] = hf_lower(b.p[i]);
@@ -24,7 +25,7 @@ static struct hf_bytes bare(struct hf_bytes b)
 
 struct hf_bytes user_canonical(struct hf_bytes text, uint8_t buf[USER_MAX])
 {
-	return fold(bare(text), buf);
+	return fold(bare(text), buf, USER_MAX);
 }
 
 static bool control(struct hf_bytes b)
@@ -76,7 +77,7 @@ void user_read(struct hf_bytes cookie, struct hf_bytes own_domains, struct user 
 		u->kind = USER_CONTROL;
 	} else if (weak(cookie, own_domains)) {
 		u->kind = USER_WEAK;
-		u->name = fold(cookie, u->buf);
+		u->name = fold(cookie, u->buf, USER_MAX);
 	} else {
 		u->name = user_canonical(cookie, u->buf);
 		u->kind = u->name.n ? USER_NAME : USER_NONE;
@@ -99,17 +100,13 @@ bool user_fits_weak(struct hf_bytes name) { return name.n >= PERHAPS_MIN && name
 struct hf_bytes user_as_weak(struct hf_bytes name, struct hf_bytes own_domains, uint8_t buf[USER_MAX], bool *whole)
 {
 	struct hf_bytes domain;
+	size_t at;
 
 	while ((domain = next_word(&own_domains)).n)
 		if (domain.n + 1 < USER_NINE && domain.n + 1 + name.n >= USER_NINE) {
-			struct hf_bytes left = hf_bytes_sub(name, 0, USER_NINE - 1 - domain.n);
-
-			*whole = left.n == name.n;
-			for (size_t i = 0; i < domain.n; i++)
-				buf[i] = hf_lower(domain.p[i]);
-			buf[domain.n] = '\\';
-			for (size_t i = 0; i < left.n; i++)
-				buf[domain.n + 1 + i] = hf_lower(left.p[i]);
+			at = fold(domain, buf, USER_NINE - 1).n;
+			buf[at++] = '\\';
+			*whole = fold(name, buf + at, USER_NINE - at).n == name.n;
 			return hf_bytes_of(buf, USER_NINE);
 		}
 	return HF_NONE;

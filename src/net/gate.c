@@ -30,11 +30,11 @@ static uint32_t get(const _Atomic uint32_t *count) { return atomic_load_explicit
 static void set(_Atomic uint32_t *count, uint32_t n) { atomic_store_explicit(count, n, memory_order_relaxed); }
 
 /* Behind all who came before; who comes back after a failed dial, or after waiting in vain, has the turn that he had. */
-static bool put(struct gate *g, struct places *p, struct flow *f)
+static bool put(struct gate *g, struct turns *p, struct flow *f)
 {
 	if (!f->turn)
 		f->turn = ++g->turns ? g->turns : ++g->turns;
-	return places_put(p, conn_name(f), f->turn);
+	return turns_put(p, conn_name(f), f->turn);
 }
 
 static void pass(struct gate *g, struct flow *f)
@@ -48,7 +48,7 @@ static bool next(const struct gate *g, unsigned most, struct hf_flow_name *to)
 {
 	if (!get(&g->waits.n) || get(&g->opening) >= most)
 		return false;
-	*to = places_first(&g->waits)->name;
+	*to = turns_first(&g->waits)->name;
 	return true;
 }
 
@@ -65,7 +65,7 @@ static void tell(const struct flow *f, const struct hf_flow_name *to)
 static enum gate_pass enter(struct gate *g, struct flow *f)
 {
 	if (f->gate == ASLEEP) {
-		places_take(&g->asleep, f->turn);
+		turns_take(&g->asleep, f->turn);
 		f->gate = INSIDE;
 	} else if (get(&g->opening) < at_once(f) && !get(&g->waits.n)) {
 		pass(g, f);
@@ -97,9 +97,9 @@ bool gate_turn(struct flow *f)
 
 	HF_BUG_ON(f->gate != WAITS);
 	pthread_mutex_lock(&f->pool->gates);
-	first = get(&g->opening) < at_once(f) && places_first(&g->waits)->turn == f->turn;
+	first = get(&g->opening) < at_once(f) && turns_first(&g->waits)->turn == f->turn;
 	if (first) {
-		places_take(&g->waits, f->turn);
+		turns_take(&g->waits, f->turn);
 		pass(g, f);
 		more = next(g, at_once(f), &to);
 	}
@@ -131,10 +131,10 @@ void gate_failed(struct flow *f)
 /* The next ones that were not told yet, since somebody failed last. */
 static unsigned rouse(struct gate *g, struct hf_flow_name to[ROUSE])
 {
-	const struct place *x = g->roused ? places_after(&g->asleep, g->roused) : places_first(&g->asleep);
+	const struct turns_place *x = g->roused ? turns_after(&g->asleep, g->roused) : turns_first(&g->asleep);
 	unsigned n = 0;
 
-	for (; x && n < ROUSE; x = places_after(&g->asleep, x->turn)) {
+	for (; x && n < ROUSE; x = turns_after(&g->asleep, x->turn)) {
 		to[n++] = x->name;
 		g->roused = x->turn;
 	}
@@ -167,11 +167,11 @@ void gate_leave(struct flow *f)
 	g = gate_of(f);
 	pthread_mutex_lock(&f->pool->gates);
 	if (f->gate == WAITS)
-		places_take(&g->waits, f->turn);
+		turns_take(&g->waits, f->turn);
 	else
 		set(&g->opening, get(&g->opening) - 1);
 	if (f->gate == ASLEEP)
-		places_take(&g->asleep, f->turn);
+		turns_take(&g->asleep, f->turn);
 	f->gate = OUTSIDE;
 	more = next(g, at_once(f), &to);
 	pthread_mutex_unlock(&f->pool->gates);
@@ -181,6 +181,6 @@ void gate_leave(struct flow *f)
 
 void gate_free(struct gate *g)
 {
-	places_free(&g->waits);
-	places_free(&g->asleep);
+	turns_free(&g->waits);
+	turns_free(&g->asleep);
 }

@@ -5,12 +5,12 @@
 #include <stdatomic.h>
 
 #include "holdfast/net.h"
-#include "places.h"
+#include "turns.h"
 
 struct gate { /* gate.h; by the pool's lock; what is atomic is also looked at without it */
 	_Atomic uint32_t opening;      /* connections that are being opened, those asleep included */
 	uint32_t turns;
-	struct places waits, asleep;   /* for their turn; after a dial that failed */
+	struct turns waits, asleep;   /* for their turn; after a dial that failed */
 	uint32_t roused;               /* those asleep up to this turn have been told that somebody got through; 0: nobody has */
 };
 

@@ -6,7 +6,7 @@
 
 Rules: floors (who may include what, floors.txt), doors (one file a foreign library), words (src/ names no protocol), numbers (wire
 numbers only through our reader), calls (engine and fronts do nothing but think), length, top (names at the top level), marks, scripts, cases
-(the tests that tests/CASES.tsv names are there).
+(the tests that tests/CASES.tsv names are there), tables (likewise what the fronts' tables of rules name).
 """
 import ast, fnmatch, os, re, subprocess, sys
 
@@ -212,6 +212,51 @@ def rule_cases(t):
             there = re.search(rf"(?m)^def {re.escape(name)}\(", text) if path.endswith(".py") else len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1
             if not name or not there:
                 t.fault("tests/CASES.tsv", n, f"{case}: there is no test {one!r}")
+
+
+RULE_TABLE = re.compile(r"(?m)^\| rule \| file \| test[^\n]*\n\|[-|]+\|\n((?:\|[^\n]*\n)+)")
+
+
+def tests_of_row(t, front, cell):
+    """(what a row calls a test, the files it may be in); a file is named first, then names in it, which may end in *, of a case its number alone; bare names
+    may be in any of the front's"""
+    beside = [p for p in t.files(f"tests/unit/{front}", ends=(".c",))]
+    where, kind = beside, f"tests/unit/{front}"
+    for word in re.findall(r"[\w/.*-]+", re.sub(r"\([^)]*\)", "", cell)):
+        if word in ("unit", "scenario", "fuzz", "net", "engine"):
+            kind = {"unit": "tests/unit", "net": "tests/unit/net", "engine": "tests/unit/engine"}.get(word, f"tests/{word}")
+            continue
+        path = next((p for p in (word, f"{kind}/{word}", f"{kind}/{word}.c", f"{kind}/{word}.py", f"tests/unit/{front}/{word}.c") if os.path.isfile(os.path.join(t.root, p))), None)
+        if path:
+            where = [path]
+        elif "-" not in word: # else it is a row of a set
+            yield word, where if kind != "tests/scenario" or where != beside else []
+
+
+def files_of_row(t, front, cell):
+    """(what a row calls a file, where it is or None)"""
+    for of_net, word in re.findall(r"(net's )?([\w/]+\.[ch])\b", cell):
+        tops = ["src/net/"] if of_net else ["", f"protocols/{front}/", "src/net/"]
+        yield word, next((p + word for p in tops if os.path.isfile(os.path.join(t.root, p + word))), None)
+
+
+def rule_tables(t):
+    """protocols/NAME/README.md: the files, functions and tests that its table of rules names are there"""
+    for readme in t.files("protocols", ends=("README.md",)):
+        text, front = t.read(readme), readme.split(os.sep)[1]
+        table = RULE_TABLE.search(text)
+        for n, row in enumerate(table[1].splitlines() if table else [], text.count("\n", 0, table.start(1)) + 1 if table else 0):
+            file, test = (x.strip() for x in row.strip("|").split(" | ")[-2:])
+            found = list(files_of_row(t, front, file))
+            code = "".join(t.read(p) for _, p in found if p)
+            names = re.sub(r"(net's )?`?[\w/]+\.[ch]`?", "", file)
+            missing = [w for w, p in found if not p] + [w for w in re.findall(r"\w+", names) if code and not re.search(rf"\b{w}\b", code)]
+            for word, where in tests_of_row(t, front, test):
+                rx = r"\b" + re.escape(word).replace(r"\*", r"\w*") + ("_" if re.fullmatch(r"[brh]\d+", word) else r"\b")
+                if not any(re.search(rx, t.read(p)) for p in where):
+                    missing.append(word)
+            for word in missing:
+                t.fault(readme, n, f"there is no {word!r} where the row says")
 
 
 RULES = {n[5:]: f for n, f in list(globals().items()) if n.startswith("rule_")}

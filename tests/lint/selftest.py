@@ -3,6 +3,7 @@ import os, shutil, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARK = "TO" + "DO"
+TABLE = "| rule | file | test (there) |\n|---|---|---|\n| a rule (1.2) | %s | %s |\n"
 
 # rule, file, text, is it a fault?
 SAMPLES = [
@@ -56,14 +57,24 @@ SAMPLES = [
     ("cases", "tests/CASES.tsv", "b01\tlater\n", True),
     ("cases", "tests/CASES.tsv", "b01\ttests/a.py there\nb01\ttests/a.py there\n", True),
     ("cases", "tests/CASES.tsv", "# head\ncase\ttest\tneeds\nb01\ttests/a.py there\nr2\tlater\tits feature\n", False),
+    ("tables", "protocols/sip/README.md", TABLE % ("a.c there", "test_a.c b01, of_it*, scenario b there"), False),
+    ("tables", "protocols/sip/README.md", TABLE % ("gone.c", "of_it*"), True),
+    ("tables", "protocols/sip/README.md", TABLE % ("a.c gone", "of_it*"), True),
+    ("tables", "protocols/sip/README.md", TABLE % ("a.c", "test_gone"), True),
+    ("tables", "protocols/sip/README.md", TABLE % ("a.c", "test_a.c b02"), True),
+    ("tables", "protocols/sip/README.md", TABLE % ("a.c", "scenario gone"), True),
 ]
-BESIDE = {"src/net/b.c": ("src/net/a.c", "#include <event2/event.h>\n"), "tests/CASES.tsv": ("tests/a.py", "def there(s):\n    pass\n")}
+BESIDE = {
+    "src/net/b.c": [("src/net/a.c", "#include <event2/event.h>\n")],
+    "tests/CASES.tsv": [("tests/a.py", "def there(s):\n    pass\n")],
+    "protocols/sip/README.md": [("protocols/sip/a.c", "int there;\n"), ("tests/unit/sip/test_a.c", "b01_it(); of_it_all();\n"), ("tests/scenario/b.py", "def there(s):\n    pass\n")],
+}
 
 
 def faults_of(check, rule, path, text):
     root = tempfile.mkdtemp(prefix="holdfast-lint.")
     try:
-        for p, body in [("tests/lint/floors.txt", open(os.path.join(HERE, "floors.txt")).read()), (path, text)] + [BESIDE[p] for p in [path] if p in BESIDE]:
+        for p, body in [("tests/lint/floors.txt", open(os.path.join(HERE, "floors.txt")).read()), (path, text)] + BESIDE.get(path, []):
             full = os.path.join(root, p)
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w") as f:

@@ -1,4 +1,4 @@
-/* Places in a queue (net/places.c): their order whatever comes and goes, and what a step costs with as many as may wait, counted in places looked at. */
+/* Places in a queue (net/turns.c): their order whatever comes and goes, and what a step costs with as many as may wait, counted in places looked at. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 
 static unsigned looks;
 
-#define PLACES_LOOK() (looks++)
-#include "places.c"
+#define TURNS_LOOK() (looks++)
+#include "turns.c"
 
 static uint64_t rnd = 20261130;
 
@@ -20,12 +20,12 @@ static uint32_t random32(void)
 	return (uint32_t)(rnd >> 32);
 }
 
-static void put(struct places *p, uint32_t turn) { assert_true(places_put(p, (struct hf_flow_name){.slot = ~turn}, turn)); }
+static void put(struct turns *p, uint32_t turn) { assert_true(turns_put(p, (struct hf_flow_name){.slot = ~turn}, turn)); }
 
 /* In order, from the first to the last, and by each one's successor. */
-static void same(const struct places *p, const bool *there, uint32_t from, unsigned n)
+static void same(const struct turns *p, const bool *there, uint32_t from, unsigned n)
 {
-	const struct place *x = places_first(p);
+	const struct turns_place *x = turns_first(p);
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -33,7 +33,7 @@ static void same(const struct places *p, const bool *there, uint32_t from, unsig
 			continue;
 		found++;
 		assert_true(x && x->turn == from + i && x->name.slot == ~(from + i));
-		x = places_after(p, x->turn);
+		x = turns_after(p, x->turn);
 	}
 	assert_null(x);
 	assert_int_equal(p->n, found);
@@ -48,13 +48,13 @@ static void any_order(void **state)
 	(void)state;
 	for (unsigned run = 0; run < 200; run++) {
 		bool there[TURNS] = {false};
-		struct places p = {0};
+		struct turns p = {0};
 
 		for (unsigned i = 0; i < 200; i++) {
 			uint32_t at = random32() % TURNS;
 
 			if (there[at])
-				places_take(&p, from + at);
+				turns_take(&p, from + at);
 			else
 				put(&p, from + at);
 			there[at] = !there[at];
@@ -62,7 +62,7 @@ static void any_order(void **state)
 				same(&p, there, from, TURNS);
 		}
 		same(&p, there, from, TURNS);
-		places_free(&p);
+		turns_free(&p);
 		assert_true(!p.root && !p.n);
 	}
 }
@@ -81,7 +81,7 @@ static void cheap(unsigned *most)
 static void a_million(void **state)
 {
 	enum { MILLION = 1000000 };
-	struct places p = {0};
+	struct turns p = {0};
 	unsigned most = 0;
 
 	(void)state;
@@ -92,24 +92,24 @@ static void a_million(void **state)
 	}
 	for (uint32_t i = 0; i < MILLION / 4; i++) {
 		uint32_t turn = 1 + random32() % MILLION;
-		const struct place *next = places_after(&p, turn - 1);
+		const struct turns_place *next = turns_after(&p, turn - 1);
 
 		cheap(&most);
 		if (!next)
 			continue;
 		turn = next->turn;
-		places_take(&p, turn);
+		turns_take(&p, turn);
 		cheap(&most);
 		if (i % 2)
 			put(&p, turn);
 		cheap(&most);
 	}
 	for (uint32_t before = 0; p.n; cheap(&most)) {
-		uint32_t turn = places_first(&p)->turn;
+		uint32_t turn = turns_first(&p)->turn;
 
 		assert_true(turn > before);
 		before = turn;
-		places_take(&p, turn);
+		turns_take(&p, turn);
 	}
 	assert_true(most <= LOOKS_MAX);
 }
