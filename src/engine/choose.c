@@ -199,6 +199,8 @@ __attribute__((noinline)) static void choose_locked(struct hf_engine *e, struct 
 	struct entry x;
 	uint32_t place;
 
+	if (wish_makes(q->life) && !a->server)
+		place_fetch(e, slot_of(e, q->place ? q->place : q->key.fp));
 	shard_lock(e, s, q->key.fp);
 	if (ledger_find(e, s, q->key.fp, now_ms, &place, &x))
 		choose_known(e, s, place, &x, q, bond, a, now_ms);

@@ -144,10 +144,11 @@ static bool conf_fits(const struct hf_engine_conf *c)
 
 struct hf_engine *hf_engine_new(const struct hf_engine_conf *conf, void *mem, uint64_t now_ms)
 {
-	struct hf_engine *e = mem && conf_fits(conf) ? calloc(1, sizeof *e) : NULL;
+	struct hf_engine *e = mem && conf_fits(conf) ? aligned_alloc(64, sizeof *e) : NULL;
 
 	if (!e)
 		return NULL;
+	memset(e, 0, sizeof *e);
 	e->conf = *conf;
 	e->method = methods[conf->method];
 	e->method->prepare();

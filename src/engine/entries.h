@@ -43,9 +43,10 @@ struct entry {
 };
 
 struct entries {
+	uint32_t used;
+	uint8_t apart[28];      /* what is hardly ever written is on a line of its own in struct shard */
 	struct packed *at;
 	_Atomic uint32_t homes, places; /* in use; places = homes + ENTRIES_SLACK; behind them all is empty */
-	uint32_t used;
 	uint8_t skip;           /* leading bits of a fingerprint that all entries of the shard have in common */
 	uint32_t whole;         /* homes there is memory for: homes are whole / 1, 2, 4 ... */
 	uint32_t limit;         /* entries above which homes double */

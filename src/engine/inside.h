@@ -6,12 +6,15 @@
 #ifndef HF_ENGINE_INSIDE_H
 #define HF_ENGINE_INSIDE_H
 
+#include <stddef.h>
+
 #include "entries.h"
 #include "holdfast/engine.h"
 #include "method.h"
 #include "records.h"
 #include "refill.h"
 #include "spin.h"
+#include "sums.h"
 
 /* A slot's word: owner 16, exceptions 8 (saturating: 255 is "255 or more, or fewer again", until the next recount), state 8 (0: settled here). */
 #define SLOT_OWNER(w) ((uint16_t)((w) >> 16))
@@ -24,10 +27,6 @@
 #define LOAD_ENTRY ((uint64_t)1 << 32)  /* one entry, counted or not */
 #define LOAD_COUNTED(w) ((uint32_t)(w))
 #define LOAD_ENTRIES(w) ((uint32_t)((w) >> 32) & 0x7fffffff)
-
-/* One word, because a start changes both: m, the counted sessions of servers that are up (it may be below 0 for an instant), and all entries. */
-#define SUM_OPEN(w) ((int32_t)((w) >> 32))
-#define SUM_ENTRIES(w) ((uint32_t)(w))
 
 struct load { /* a cache line each: every start and end writes one */
 	_Atomic uint64_t word;
@@ -60,13 +59,13 @@ struct member {
 	uint64_t ramp_from_ms;
 };
 
-struct shard { /* a cache line each, so that workers do not meet in neighbours */
+struct shard { /* two cache lines: what a start or end writes, and where the table is, which who only looks reads */
 	_Alignas(64) struct spin lock;
-	struct entries t;
 	struct records records;
 	_Atomic uint64_t exceptions;
+	struct entries t;
 };
-_Static_assert(sizeof(struct shard) == 64, "a shard fills a line");
+_Static_assert(sizeof(struct shard) == 128 && offsetof(struct shard, t.at) == 64, "a shard fills two lines");
 
 struct region_head { /* at the start of the mapping */
 	struct region_form {
@@ -105,8 +104,7 @@ struct hf_engine {
 	_Atomic uint32_t open_parts;        /* W: of servers that are up */
 	_Atomic uint32_t limited;           /* members with max_sessions, and with max_per_s */
 
-	uint8_t pad_sums[64];               /* written by every start and end */
-	_Atomic uint64_t sums;              /* of all shards and servers: SUM_OPEN above, entries below */
+	struct sums sums;                   /* of all shards and servers; on lines of its own */
 
 	uint8_t pad_locks[64];              /* written where equals are ordered or take turns */
 	struct spin names_lock;
@@ -147,10 +145,20 @@ static inline enum hf_state state_of(const struct hf_engine *e, uint16_t id)
 static inline uint16_t last_id(const struct hf_engine *e) { return (uint16_t)atomic_load_explicit(&e->last_id, memory_order_acquire); }
 static inline bool serves(const struct hf_engine *e, uint16_t id) { return id && id <= last_id(e) && state_of(e, id) != HF_STATE_OFF; }
 
-/* The shard's lock for a question about fp. What will be read under it is fetched while the lock is taken. */
+/* Has a line brought to this core for writing, which a look before the write would do in two steps. */
+static inline void fetch_to_write(const void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); /* compilers know it of no processor in general; those without it pass it over */
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
+/* The shard's lock for a question about fp. What will be needed under it is fetched while the lock is taken. */
 static inline void shard_lock(const struct hf_engine *e, struct shard *s, uint64_t fp)
 {
-	__builtin_prefetch(&s->t.at[entries_home(&s->t, fp)]);
+	fetch_to_write(&s->t.at[entries_home(&s->t, fp)]);
 	__builtin_prefetch(&e->slot[slot_of(e, fp)]);
 	spin_lock(&s->lock);
 }
@@ -186,8 +194,6 @@ enum taken { TAKEN_NOT, TAKEN, TAKEN_OPEN };
 
 /* Adds to a server's counted sessions and entries, not to m; gives the load word from before. */
 uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries);
-/* Adds to m and to the sum of entries; gives the sums from before. */
-uint64_t ledger_sum(struct hf_engine *e, int open, int entries);
 /* Sessions of a server that no entry stands for; m follows. No lock. */
 void ledger_count(struct hf_engine *e, uint16_t id, int by);
 /* The entry at fp that still lives, and its place, or the place it would go to; an expired one is taken out. */
@@ -291,6 +297,14 @@ struct placed {
 	enum taken taken;
 };
 struct placed place_session(struct hf_engine *e, const struct place *p);
+/* A session will be placed by this slot: what is counted of its owner is fetched meanwhile. */
+static inline void place_fetch(const struct hf_engine *e, uint32_t slot)
+{
+	uint16_t owner = SLOT_OWNER(slot_word(e, slot));
+
+	if (owner != NO_OWNER)
+		fetch_to_write(&e->load[owner]);
+}
 /* Without a key that places: by the pool's fallback; nothing is counted. */
 struct placed place_fallback(struct hf_engine *e, const struct hf_question *q, bool remembered);
 /* Sessions a server may hold before new ones spill; UINT32_MAX: no bound. */

@@ -11,11 +11,6 @@ uint64_t ledger_load(struct hf_engine *e, uint16_t id, int counted, int entries)
 	return before;
 }
 
-uint64_t ledger_sum(struct hf_engine *e, int open, int entries)
-{
-	return atomic_fetch_add_explicit(&e->sums, ((uint64_t)(int64_t)open << 32) + (uint64_t)(int64_t)entries, memory_order_relaxed);
-}
-
 /* What a change of a server's counted sessions is to m, by its load word of then. */
 static int open_part(uint64_t before, int counted) { return before & LOAD_OPEN ? counted : 0; }
 
@@ -24,7 +19,7 @@ static void shift(struct hf_engine *e, uint16_t id, int counted, int entries)
 	int open = counted || entries ? open_part(ledger_load(e, id, counted, entries), counted) : 0;
 
 	if (open)
-		ledger_sum(e, open, 0);
+		sums_add(&e->sums, open, 0);
 }
 
 void ledger_count(struct hf_engine *e, uint16_t id, int by) { shift(e, id, by, 0); }
@@ -81,15 +76,20 @@ static int counted(const struct entry *x) { return x->flags & HF_COUNTED ? 1 : 0
 /* Room for one more, within max_entries; m changes with it. */
 static bool claim(struct hf_engine *e, int open)
 {
-	if (SUM_ENTRIES(ledger_sum(e, open, 1)) < e->conf.max_entries)
+	int64_t off, known = sums_known(&e->sums, &off).entries;
+
+	sums_add(&e->sums, open, 1);
+	if (known + off < e->conf.max_entries || sums_all(&e->sums).entries <= e->conf.max_entries)
 		return true;
-	ledger_sum(e, -open, -1);
+	sums_add(&e->sums, -open, -1);
 	return false;
 }
 
 bool ledger_crowded(const struct hf_engine *e)
 {
-	return SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed)) >= e->conf.max_entries - e->conf.max_entries / 4;
+	int64_t off, most = e->conf.max_entries - e->conf.max_entries / 4, known = sums_known(&e->sums, &off).entries;
+
+	return known + off >= most && sums_all(&e->sums).entries >= most;
 }
 
 /* When the table is full, the nearest entry that is over makes room, or for a firm one the nearest tentative one: as many places are looked at as
@@ -120,7 +120,7 @@ static bool evict(struct hf_engine *e, struct shard *s, const struct entry *for_
 
 bool ledger_room(const struct hf_engine *e, const struct shard *s, uint64_t fp, unsigned flags, uint64_t now_ms)
 {
-	return SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed)) < e->conf.max_entries || yielding(e, s, fp, flags, now_ms) != UINT32_MAX;
+	return sums_all(&e->sums).entries < e->conf.max_entries || yielding(e, s, fp, flags, now_ms) != UINT32_MAX;
 }
 
 static bool record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from)
@@ -185,7 +185,7 @@ bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 	/* What m got with the claim goes by the load word of now, as all that is taken back. */
 	open = (room ? 0 : open) + open_part(ledger_load(e, x->server, -counted(x), -1), -counted(x));
 	if (room || open)
-		ledger_sum(e, open, room ? -1 : 0);
+		sums_add(&e->sums, open, room ? -1 : 0);
 	return false;
 }
 
@@ -197,7 +197,7 @@ void ledger_set(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 	entries_set(&s->t, place, x);
 	copy_changed(e, x->fp);
 	if (taken == TAKEN_OPEN)
-		ledger_sum(e, 1, 0);
+		sums_add(&e->sums, 1, 0);
 	if (old.server == x->server) {
 		shift(e, x->server, counted(x) - counted(&old) - done, -done);
 		return;
@@ -219,7 +219,7 @@ void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place)
 		records_drop(&s->records, x.fp);
 	entries_remove(&s->t, place);
 	copy_changed(e, x.fp);
-	ledger_sum(e, open_part(ledger_load(e, x.server, -counted(&x), -1), -counted(&x)), -1);
+	sums_add(&e->sums, open_part(ledger_load(e, x.server, -counted(&x), -1), -counted(&x)), -1);
 }
 
 unsigned ledger_own(struct hf_engine *e, uint32_t slot, uint16_t owner)
@@ -252,7 +252,7 @@ static void recount_shard(struct hf_engine *e, struct shard *s)
 	for (uint32_t i = 0; i < s->t.places; i++)
 		if (packed_server(&s->t.at[i]) > HF_SERVERS_MAX)
 			entries_remove(&s->t, i--); /* not what an engine left; what moved up is next */
-	ledger_sum(e, 0, (int)s->t.used);
+	sums_add(&e->sums, 0, (int)s->t.used);
 	for (uint32_t i = 0; i < s->t.places; i++) {
 		struct entry x = entry_unpack(&s->t.at[i]);
 

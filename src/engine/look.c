@@ -100,7 +100,7 @@ void hf_engine_each(struct hf_engine *e, bool (*each)(void *arg, const struct hf
 void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
 {
 	memset(c, 0, sizeof *c);
-	c->entries = SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed));
+	c->entries = sums_entries(&e->sums);
 	for (unsigned i = 0; i < e->n_shards; i++) {
 		c->exceptions += atomic_load_explicit(&e->shard[i].exceptions, memory_order_relaxed);
 		c->places += entries_places(&e->shard[i].t);
@@ -114,7 +114,7 @@ void hf_engine_counts(struct hf_engine *e, struct hf_engine_counts *c)
 
 uint64_t hf_engine_sessions(const struct hf_engine *e)
 {
-	int64_t n = SUM_OPEN(atomic_load_explicit(&e->sums, memory_order_relaxed));
+	int64_t n = sums_all(&e->sums).open;
 
 	for (uint16_t id = 1; id <= last_id(e); id++) {
 		uint64_t w = state_of(e, id) == HF_STATE_UP ? LOAD_OPEN : load_word(e, id);

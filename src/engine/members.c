@@ -23,9 +23,9 @@ static void open_load(struct hf_engine *e, uint16_t id, bool open)
 	int n = (int)LOAD_COUNTED(before);
 
 	if (open && !(before & LOAD_OPEN))
-		ledger_sum(e, n, 0);
+		sums_add(&e->sums, n, 0);
 	else if (!open && before & LOAD_OPEN)
-		ledger_sum(e, -n, 0);
+		sums_add(&e->sums, -n, 0);
 }
 
 void members_bound(struct hf_engine *e, uint16_t id, uint32_t max_sessions)

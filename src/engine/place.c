@@ -4,26 +4,52 @@
 
 #define PLACE_TRIES 16 /* lost races for a last free place before the cap gives way to "nobody is refused" */
 
+static struct scope scope_by(const struct place *p, uint32_t factor, int64_t m, uint64_t w, bool sharp)
+{
+	return (struct scope){p, factor != 0, sharp, factor * ((m > 0 ? (uint64_t)m : 0) + 1), w * 1000};
+}
+
 /* m and W over those that are eligible: kept by the members' marks, summed anew only where this placement sees fewer. */
 static struct scope scope_of(const struct hf_engine *e, const struct place *p)
 {
 	uint32_t factor = p->home || p->uncapped ? 0 : atomic_load_explicit(&e->load_factor, memory_order_relaxed);
-	int64_t m = SUM_OPEN(atomic_load_explicit(&e->sums, memory_order_relaxed));
 	uint64_t w = atomic_load_explicit(&e->open_parts, memory_order_relaxed);
+	int64_t m = 0;
 
-	if (factor && (p->n_avoid || atomic_load_explicit(&e->limited, memory_order_relaxed))) {
-		m = 0;
-		w = 0;
-		for (uint16_t id = 1; id <= last_id(e); id++) {
-			uint32_t sessions = LOAD_COUNTED(load_word(e, id));
+	if (!factor || (!p->n_avoid && !atomic_load_explicit(&e->limited, memory_order_relaxed)))
+		return scope_by(p, factor, factor ? sums_all(&e->sums).open : 0, w, true);
+	w = 0;
+	for (uint16_t id = 1; id <= last_id(e); id++) {
+		uint32_t sessions = LOAD_COUNTED(load_word(e, id));
 
-			if (!open_to(e, p, id, sessions))
-				continue;
-			m += sessions;
-			w += parts_of(e, id);
-		}
+		if (!open_to(e, p, id, sessions))
+			continue;
+		m += sessions;
+		w += parts_of(e, id);
 	}
-	return (struct scope){p, factor != 0, factor * ((m > 0 ? (uint64_t)m : 0) + 1), w * 1000};
+	return scope_by(p, factor, m, w, true);
+}
+
+/* The caps of the least that m may be, without asking other threads for theirs: who is under such a cap is under its own. */
+static struct scope scope_least(const struct hf_engine *e, const struct place *p)
+{
+	uint32_t factor = atomic_load_explicit(&e->load_factor, memory_order_relaxed);
+	int64_t off, m;
+
+	if (!factor || p->home || p->uncapped || p->n_avoid || p->trace || atomic_load_explicit(&e->limited, memory_order_relaxed))
+		return scope_of(e, p);
+	m = sums_known(&e->sums, &off).open;
+	return scope_by(p, factor, m - off, atomic_load_explicit(&e->open_parts, memory_order_relaxed), off == 0);
+}
+
+/* The caps as they are. False: they were so. */
+static bool sharpen(const struct hf_engine *e, struct scope *s)
+{
+	bool was = s->sharp;
+
+	if (!was)
+		*s = scope_of(e, s->p);
+	return !was;
 }
 
 /* Counts the session at the server, if it still fits when counted. */
@@ -43,7 +69,7 @@ static bool reserve(struct hf_engine *e, const struct scope *s, uint16_t id, enu
 	}
 	left = !!(before & LOAD_OPEN) - !!(ledger_load(e, id, -1, -1) & LOAD_OPEN);
 	if (left) /* it went up or down meanwhile, and took this one into m or out of it */
-		ledger_sum(e, left, 0);
+		sums_add(&e->sums, left, 0);
 	return false;
 }
 
@@ -120,19 +146,32 @@ static bool balanced(struct hf_engine *e, const struct scope *s, struct placed *
 	return false;
 }
 
-/* By the slot: its owner, or the first runner-up that has room. */
-static bool slotted(struct hf_engine *e, const struct scope *s, uint16_t owner, struct placed *to)
+/* At the slot's owner, or why not. */
+static enum hf_verdict at_owner(struct hf_engine *e, struct scope *s, uint16_t owner, enum taken *taken)
 {
-	enum hf_verdict v = owner == NO_OWNER ? HF_VERDICT_MISSING : verdict(e, s, owner);
+	enum hf_verdict v;
 
+	*taken = TAKEN_NOT;
+	do {
+		v = owner == NO_OWNER ? HF_VERDICT_MISSING : verdict(e, s, owner);
+		if (v == HF_VERDICT_TAKEN && !reserve(e, s, owner, taken))
+			v = HF_VERDICT_CAP; /* another worker took the last place */
+	} while (v == HF_VERDICT_CAP && sharpen(e, s));
+	return v;
+}
+
+/* By the slot: its owner, or the first runner-up that has room. */
+static bool slotted(struct hf_engine *e, struct scope *s, uint16_t owner, struct placed *to)
+{
+	enum hf_verdict v;
+
+	*to = (struct placed){owner, HF_WHY_HOME, TAKEN_NOT};
+	v = at_owner(e, s, owner, &to->taken);
 	if (s->p->trace)
 		trace_owner(e, s, owner, v);
-	*to = (struct placed){owner, HF_WHY_HOME, TAKEN_NOT};
-	if (v == HF_VERDICT_TAKEN) {
-		if (reserve(e, s, owner, &to->taken))
-			return true;
-		v = HF_VERDICT_CAP; /* another worker took the last place */
-	}
+	if (v == HF_VERDICT_TAKEN)
+		return true;
+	(void)sharpen(e, s);
 	to->why = v == HF_VERDICT_BOUND || v == HF_VERDICT_RATE || v == HF_VERDICT_CAP ? HF_WHY_SPILL : HF_WHY_FAILOVER;
 	for (int i = 0; i < PLACE_TRIES && (to->server = cheapest(e, s)) != 0; i++)
 		if (reserve(e, s, to->server, &to->taken)) {
@@ -150,7 +189,7 @@ struct placed place_session(struct hf_engine *e, const struct place *p)
 	bool by_slot = balance_of(e, p) == HF_BALANCE_HASH;
 	uint16_t owner = by_slot ? SLOT_OWNER(slot_word(e, p->slot)) : NO_OWNER;
 	struct placed to = {0, HF_WHY_BALANCE, TAKEN_NOT};
-	struct scope s = scope_of(e, p);
+	struct scope s = by_slot ? scope_least(e, p) : scope_of(e, p);
 
 	if (by_slot ? slotted(e, &s, owner, &to) : balanced(e, &s, &to))
 		return to;

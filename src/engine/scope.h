@@ -7,6 +7,7 @@
 struct scope { /* what a cap is computed from */
 	const struct place *p;
 	bool capped;
+	bool sharp;     /* limit is by all of m; else by the least that it may be */
 	uint64_t limit; /* load factor * (m + 1), in thousandths */
 	uint64_t total; /* W * 1000, in parts of a weight */
 };

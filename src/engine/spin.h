@@ -18,13 +18,14 @@ struct spin {
 
 static inline void spin_lock(struct spin *s)
 {
-	unsigned tries = 0, now = atomic_load_explicit(&s->count, memory_order_relaxed);
+	unsigned tries = 0;
 
-	while (now & 1 || !atomic_compare_exchange_weak_explicit(&s->count, &now, now + 1, memory_order_acquire, memory_order_relaxed)) {
-		if (++tries > SPIN_TRIES)
-			sched_yield();
-		now = atomic_load_explicit(&s->count, memory_order_relaxed);
-	}
+	/* The first touch is the one that takes it: a look before would fetch the line twice where another core has it. */
+	while (atomic_fetch_or_explicit(&s->count, 1, memory_order_acquire) & 1)
+		do {
+			if (++tries > SPIN_TRIES)
+				sched_yield();
+		} while (atomic_load_explicit(&s->count, memory_order_relaxed) & 1);
 }
 
 static inline void spin_unlock(struct spin *s)

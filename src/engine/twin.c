@@ -4,7 +4,7 @@
 
 static uint32_t room_of(struct hf_engine *e, uint32_t more)
 {
-	uint64_t n = (uint64_t)SUM_ENTRIES(atomic_load_explicit(&e->sums, memory_order_relaxed)) + more + 1;
+	uint64_t n = sums_entries(&e->sums) + more + 1;
 
 	return n > 1u << 28 ? 1u << 28 : (uint32_t)n;
 }

@@ -221,7 +221,7 @@ __attribute__((unused)) static void farm_check(struct farm *f)
 			w += e->hot[id].parts;
 		}
 	}
-	assert_int_equal(SUM_OPEN(e->sums), m);
+	assert_int_equal(sums_all(&e->sums).open, m);
 	assert_int_equal(e->open_parts, w);
 	assert_int_equal(farm_counts(f).exceptions, exceptions);
 	assert_int_equal(farm_counts(f).entries, entries);

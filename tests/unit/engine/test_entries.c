@@ -75,7 +75,7 @@ static void random_against_array(void **state)
 	(void)state;
 	for (unsigned c = 0; c < sizeof cases / sizeof cases[0]; c++) {
 		uint32_t homes = cases[c].max * 115 / 100 + 1, places = homes + ENTRIES_SLACK + (cases[c].spread < 10 ? cases[c].max : 0);
-		struct entries t = {calloc(places, sizeof(struct packed)), homes, places, 0, 0, homes, UINT32_MAX};
+		struct entries t = {.at = calloc(places, sizeof(struct packed)), .homes = homes, .places = places, .whole = homes, .limit = UINT32_MAX};
 		struct oracle o = {calloc(cases[c].max + 1, sizeof(struct entry)), 0};
 		uint64_t seed = 77 + c;
 		unsigned steps = farm_full() ? 2000000 : 30000;
@@ -94,7 +94,7 @@ static void random_against_array(void **state)
 /* A run that reaches the last place is refused and changes nothing; without the bound check the shift writes behind the table. */
 static void no_room_at_the_end(void **state)
 {
-	struct entries t = {calloc(20 + ENTRIES_SLACK, sizeof(struct packed)), 20, 20 + ENTRIES_SLACK, 0, 0, 20, UINT32_MAX};
+	struct entries t = {.at = calloc(20 + ENTRIES_SLACK, sizeof(struct packed)), .homes = 20, .places = 20 + ENTRIES_SLACK, .whole = 20, .limit = UINT32_MAX};
 	unsigned n = 0;
 	bool ok = true;
 
@@ -113,7 +113,7 @@ static void no_room_at_the_end(void **state)
 /* entries_next finds exactly the entries of a range, in order: a slot's run. */
 static void runs(void **state)
 {
-	struct entries t = {calloc(2000, sizeof(struct packed)), 1500, 2000, 0, 0, 1500, UINT32_MAX};
+	struct entries t = {.at = calloc(2000, sizeof(struct packed)), .homes = 1500, .places = 2000, .whole = 1500, .limit = UINT32_MAX};
 	uint64_t seed = 5, width = (uint64_t)1 << 52;
 	unsigned of[256] = {0};
 
@@ -159,7 +159,7 @@ static void expiries(void **state)
 static void packs(void **state)
 {
 	const struct entry x = {((uint64_t)1 << 60) - 1, 7, HF_SERVERS_MAX, TICK_MASK}, y = {0x123456789abcdef, 2, 1, 0}, z = {0x123456789abcdef, 5, 9, 77};
-	struct entries t = {calloc(16 + ENTRIES_SLACK, sizeof(struct packed)), 16, 16 + ENTRIES_SLACK, 0, 0, 16, UINT32_MAX};
+	struct entries t = {.at = calloc(16 + ENTRIES_SLACK, sizeof(struct packed)), .homes = 16, .places = 16 + ENTRIES_SLACK, .whole = 16, .limit = UINT32_MAX};
 	struct entry back;
 
 	(void)state;

@@ -116,12 +116,12 @@ static void held_without_entries(void **state)
 		assert_int_equal(at[f->id[3]], 5);
 		assert_in_range(at[f->id[1]], 36, 40); /* half of what the others share, rounded up where it came */
 		hf_engine_mark(f->e, f->id[1], HF_MARK_DRAIN, true, T0);
-		assert_int_equal(SUM_OPEN(f->e->sums), 80 - (int)at[f->id[1]]);
+		assert_int_equal(sums_all(&f->e->sums).open, 80 - (int)at[f->id[1]]);
 		for (unsigned i = 0; i < 4; i++)
 			for (unsigned n = at[f->id[i]]; n--;)
 				hf_engine_hold(f->e, f->id[i], -1);
 		assert_int_equal(farm_counts(f).counted, 0);
-		assert_int_equal(SUM_OPEN(f->e->sums), 0);
+		assert_int_equal(sums_all(&f->e->sums).open, 0);
 		farm_free(f);
 	}
 }
