@@ -56,6 +56,20 @@ KIT_UNUSED static struct hf_bytes hex(const char *text)
 	return hf_bytes_of(p, n);
 }
 
+/* Of the first line of a file. */
+KIT_UNUSED static struct hf_bytes hex_of(const char *path)
+{
+	static char text[16384];
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		fail_msg("%s is missing", path);
+	text[fread(text, 1, sizeof text - 1, f)] = 0;
+	text[strcspn(text, "\r\n")] = 0;
+	fclose(f);
+	return hex(text);
+}
+
 KIT_UNUSED static void done(struct hf_bytes b) { free((void *)(uintptr_t)b.p); }
 
 /* A request with this variable part, its lengths right. */

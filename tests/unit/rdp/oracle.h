@@ -90,18 +90,10 @@ static struct verdict ours(struct hf_bytes b)
 
 static struct hf_bytes load(const char *file)
 {
-	static char text[16384];
 	char path[8192];
-	FILE *f;
 
 	snprintf(path, sizeof path, HF_SOURCE_DIR "/tests/data/rdp/%s", file);
-	f = fopen(path, "r");
-	if (!f)
-		fail_msg("%s is missing", path);
-	text[fread(text, 1, sizeof text - 1, f)] = 0;
-	text[strcspn(text, "\r\n")] = 0;
-	fclose(f);
-	return hex(text);
+	return hex_of(path);
 }
 
 /* Every message of it that comes over a connection; returns how many. */

@@ -215,18 +215,10 @@ static unsigned columns(char *line, char **c)
 
 static struct hf_bytes load(const char *dir, const char *file)
 {
-	static char text[16384];
 	char path[1024];
-	FILE *f;
 
 	snprintf(path, sizeof path, "%s/%s", dir, file);
-	f = fopen(path, "r");
-	if (!f)
-		fail_msg("%s is missing", path);
-	text[fread(text, 1, sizeof text - 1, f)] = 0;
-	text[strcspn(text, "\r\n")] = 0;
-	fclose(f);
-	return hex(text);
+	return hex_of(path);
 }
 
 static void whole_set(const char *dir)

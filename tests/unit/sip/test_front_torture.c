@@ -44,19 +44,6 @@ static const char *outcome(const struct kit *k, bool response, char buf[16])
 	return buf;
 }
 
-static bool allowed(const char *got, const struct row *r)
-{
-	char also[128];
-
-	snprintf(also, sizeof also, "%s", r->also_ok);
-	if (strcmp(got, r->action_udp) == 0)
-		return true;
-	for (char *p = strtok(also, ";"); p; p = strtok(NULL, ";"))
-		if (strcmp(got, p) == 0)
-			return true;
-	return false;
-}
-
 /* What a forwarded request must be, whatever it was. */
 static void is_well_made(struct kit *k, const struct row *r, size_t sent)
 {
@@ -85,7 +72,7 @@ static void judge(struct kit *k, const struct row *r, struct tally *t, unsigned 
 	got = outcome(k, hf_bytes_starts(raw, HF_LIT("SIP/2.0 ")), buf);
 	t->rows++;
 	t->exact += strcmp(got, r->action_udp) == 0;
-	if (!allowed(got, r)) {
+	if (!row_allows(r, got, r->action_udp)) {
 		print_message("%s: %s (reason %u), not %s or %s\n", r->file, got, k->reason, r->action_udp, r->also_ok);
 		++*wrong;
 	}

@@ -82,19 +82,6 @@ static void tell(const struct line *l, const struct tale *t, char *buf, size_t c
 		add(buf, cap, l->n ? "wait" : "drop");
 }
 
-static bool allowed(const char *got, const struct row *r)
-{
-	char also[128];
-
-	snprintf(also, sizeof also, "%s", r->also_ok);
-	if (strcmp(got, r->action_stream) == 0)
-		return true;
-	for (char *p = strtok(also, ";"); p; p = strtok(NULL, ";"))
-		if (strcmp(got, p) == 0)
-			return true;
-	return false;
-}
-
 static uint32_t dice;
 static size_t piece(unsigned how, size_t left)
 {
@@ -144,7 +131,7 @@ static void judge(struct kit *k, struct line *l, const struct row *r, struct tal
 	play(k, l, r, raw, 0, first, sizeof first);
 	t->rows++;
 	t->exact += strcmp(first, r->action_stream) == 0;
-	if (!allowed(first, r)) {
+	if (!row_allows(r, first, r->action_stream)) {
 		print_message("%s: %s (reason %u), not %s or %s\n", r->file, first, k->reason, r->action_stream, r->also_ok);
 		++*wrong;
 	}
