@@ -35,8 +35,9 @@ static uint32_t rest_of(const struct entry *x) { return (uint32_t)x->server << T
 
 void entries_set(struct entries *t, uint32_t place, const struct entry *x)
 {
-	atomic_store_explicit(&t->at[place].lo, (uint32_t)(x->fp << 4 | x->flags), memory_order_release);
+	/* In this order: who looks in between sees a session that has moved and is not firm there yet, not one that was firm where it never was. */
 	atomic_store_explicit(&t->at[place].rest, rest_of(x), memory_order_release);
+	atomic_store_explicit(&t->at[place].lo, (uint32_t)(x->fp << 4 | x->flags), memory_order_release);
 }
 
 static void extend(struct entries *t, uint32_t homes)

@@ -67,6 +67,17 @@ static inline struct entry entry_unpack(const struct packed *p)
 	return (struct entry){head >> 4, head & 15, (uint16_t)(rest >> TICK_BITS), rest & TICK_MASK};
 }
 
+/* The entry of fp in a place that others may write meanwhile: read twice and the same. A place is emptied before it gets another entry (entries.c, put),
+ * so a mixture of two would take three writes of it between seven reads, two of them each within some nanoseconds. */
+static inline bool entry_steady(const struct packed *p, uint64_t fp, struct entry *x)
+{
+	uint32_t rest = word_of(&p->rest);
+	uint64_t head = packed_head(p);
+
+	*x = (struct entry){head >> 4, head & 15, (uint16_t)(rest >> TICK_BITS), rest & TICK_MASK};
+	return x->fp == fp && x->server && word_of(&p->rest) == rest && packed_head(p) == head && word_of(&p->rest) == rest;
+}
+
 /* Of one fingerprint. */
 static inline bool entry_same(const struct entry *a, const struct entry *b)
 {

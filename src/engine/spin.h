@@ -1,7 +1,7 @@
 /* A lock for sections of a few hundred nanoseconds (private to the engine). It yields after a short spin, so that a holder
  * that lost its core gets it back. Zero is unlocked.
  *
- * The word counts: odd is locked, and each section leaves it higher. So who only looks need not lock: it reads the word, then what the
+ * The word counts: odd is locked, and each section leaves it higher. So who looks for what is not there need not lock: it reads the word, then what the
  * lock guards (atomically), then the word again; the same even number means that nobody wrote in between. */
 #ifndef HF_ENGINE_SPIN_H
 #define HF_ENGINE_SPIN_H

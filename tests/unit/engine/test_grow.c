@@ -226,7 +226,8 @@ static void crowd(void **state)
 	farm_free(f);
 }
 
-/* Who looks without the lock learns nothing while it is held, and nothing that was begun before. Without spin_still the first is GLANCE_LIVE. */
+/* Who looks without the lock sees what stands, also while it is held; that nothing is there he learns only while nobody writes. Without spin_still the
+ * second is GLANCE_NONE. */
 static void glances(void **state)
 {
 	struct farm *f = farm_new(HF_MODE_AUTO, 3, 1250, 100, 1000);
@@ -239,10 +240,23 @@ static void glances(void **state)
 	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, 1000).is == GLANCE_NONE && spin_still(&s->lock, then));
 	assert_true(ledger_glance(s, 7, 200000).is == GLANCE_BUSY); /* over: whoever sees it takes it out */
 	spin_lock(&s->lock);
-	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_BUSY && ledger_glance(s, 8, 1000).is == GLANCE_BUSY);
+	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, 1000).is == GLANCE_BUSY);
 	spin_unlock(&s->lock);
 	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && !spin_still(&s->lock, then));
 	farm_free(f);
+}
+
+/* Of a place whose entry is being written it is no entry that is seen. Without the looks at `rest` in entry_steady the first two are one. */
+static void steady(void **state)
+{
+	struct packed p = {0, 7 << 4 | HF_COUNTED, 0};
+	struct entry x;
+
+	(void)state;
+	assert_false(entry_steady(&p, 7, &x)); /* empty first, complete last */
+	p.rest = 3u << TICK_BITS | 500;
+	assert_false(entry_steady(&p, 8, &x));
+	assert_true(entry_steady(&p, 7, &x) && x.server == 3 && x.expiry == 500 && x.flags == HF_COUNTED);
 }
 
 /* A touch that makes a session firm or counted is written at once, however fresh its life. */
@@ -264,7 +278,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(doubles), cmocka_unit_test(doubles_at_the_end), cmocka_unit_test(mends), cmocka_unit_test(damaged), cmocka_unit_test(killed), cmocka_unit_test(crowd),
-		cmocka_unit_test(glances), cmocka_unit_test(touch_counts),
+		cmocka_unit_test(glances), cmocka_unit_test(steady), cmocka_unit_test(touch_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
