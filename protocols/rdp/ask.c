@@ -154,7 +154,7 @@ static void begin(struct hf_ctx *ctx, const struct hf_event *ev, const struct op
 	f->linger_s = flow_linger_s(ctx, f);
 	f->by_user = k.by_user;
 	f->other_fp = k.other.fp;
-	f->leg = !k.by_token && k.leg.fp;
+	f->leg = k.first_leg;
 	ctx->seen.remark = o->direct ? "it begins with TLS: nothing in it tells of a user" : remark(ctx->conf, &o->r);
 	flow_count(acts, k.facts[0]);
 	flow_count(acts, k.facts[1]);

@@ -11,17 +11,15 @@
 struct hf_key key_of(const struct hf_ctx *ctx, const char *kind, struct hf_bytes octets, size_t cap)
 {
 	struct hf_key k = {.fp = hf_fingerprint(ctx->site->hash_key, hf_bytes_str(kind), octets, cap)};
-	size_t n = strlen(kind) + 1 + octets.n;
+	size_t head = strlen(kind) + 1, n = head + octets.n;
 	uint8_t *p = hf_arena_alloc(ctx->arena, n);
 
-	if (p) {
-		struct hf_writer w = hf_writer_on(p, n);
-
-		hf_w_str(&w, kind);
-		hf_w_u8(&w, ':');
-		hf_w_bytes(&w, octets);
-		k.text = hf_writer_view(&w);
-	}
+	if (!p)
+		return k;
+	hf_copy(p, (const uint8_t *)kind, head - 1);
+	p[head - 1] = ':';
+	hf_copy(p + head, octets.p, octets.n);
+	k.text = hf_bytes_of(p, n);
 	return k;
 }
 

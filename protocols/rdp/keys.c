@@ -42,14 +42,13 @@ static void of_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct
  * leads such a one to where the others are. */
 static void by_name(const struct hf_ctx *ctx, struct hf_bytes name, const struct hf_addr *source, bool shared, struct rdp_keys *k)
 {
-	struct hf_key here = key_with_source(ctx, "weak", compared(ctx->conf, name), source);
-
 	if (shared) {
-		k->main = here;
+		k->main = key_with_source(ctx, "weak", compared(ctx->conf, name), source);
 		return;
 	}
 	k->main = key_of_name(ctx, name);
-	k->apart = name.n == USER_NINE ? here.fp : 0;
+	if (name.n == USER_NINE)
+		k->apart = key_with_source(ctx, "weak", name, source).fp;
 	of_name(ctx, name, source, k);
 }
 
@@ -170,6 +169,5 @@ void rdp_keys_of(const struct hf_ctx *ctx, const struct x224_request *r, const s
 	if (k->by_user || k->by_source)
 		k->unclaimed = beside(ctx, "unclaimed", ev);
 	k->by_id &= k->main.fp != k->correlation.fp;
-	if (!k->by_token && !k->leg.fp && rdp_chain_has(&conf->key, RDP_BY_TOKEN))
-		k->leg = rdp_leg_key(ctx, ev);
+	k->first_leg = !k->by_token && rdp_chain_has(&conf->key, RDP_BY_TOKEN);
 }

@@ -25,7 +25,8 @@ struct rdp_keys {
 	struct hf_addr hint;   /* of an address token */
 	uint32_t hint_server;  /* of a signed one */
 	struct hf_key token;   /* an address or number token, with the source that showed it */
-	struct hf_key leg;     /* a first leg of this source ended a moment ago (uncounted, remembered for seconds) */
+	struct hf_key leg;     /* of a number: a first leg of this source ended a moment ago (uncounted, remembered for seconds) */
+	bool first_leg;        /* this may be one: a token may follow it */
 	unsigned facts[2];     /* reasons to be counted, 0 = none */
 };
 
