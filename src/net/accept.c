@@ -16,7 +16,7 @@
 /* Counts a flow for its source; false: the source has as many as it may. */
 static bool enter(struct flow *f, const struct hf_conf_service *c)
 {
-	enum source_verdict v = sources_enter(f->w->net->sources, &f->source, c->max_flows_source, c->max_openings_source);
+	enum source_verdict v = sources_enter(f->w->net->sources, &f->source, c->max_flows_source, c->max_openings_source, &f->source_at);
 
 	f->counted = v == SOURCE_COUNTED;
 	return v != SOURCE_REFUSED;
@@ -25,14 +25,14 @@ static bool enter(struct flow *f, const struct hf_conf_service *c)
 void accept_opened(struct flow *f)
 {
 	if (f->counted && !f->opened)
-		sources_opened(f->w->net->sources, &f->source);
+		sources_opened(f->w->net->sources, f->source_at);
 	f->opened = true;
 }
 
 void accept_leave(struct flow *f)
 {
 	if (f->counted)
-		sources_leave(f->w->net->sources, &f->source, !f->opened);
+		sources_leave(f->w->net->sources, f->source_at, !f->opened);
 	f->counted = false;
 }
 

@@ -96,6 +96,7 @@ struct flow {
 	bool tuned;            /* RELAY: both sockets have what a long session needs */
 	uint32_t listener;     /* hash */
 	uint32_t server_hash;
+	uint32_t source_at;    /* counted: there (sources.h) */
 	union {
 		uint32_t mark;     /* RELAY: WAKE when this many octets have passed each way; 0 = done */
 		uint32_t turn;     /* before: its place at the gate of its server; 0: none yet */

@@ -111,7 +111,7 @@ void path_end(struct path *p, unsigned reason)
 	leave(p);
 	anchors_part(w->net->anchors, &p->beside);
 	if (p->counted)
-		sources_leave(w->net->path_sources, &p->client, false);
+		sources_leave(w->net->path_sources, p->source_at, false);
 	atomic_fetch_sub_explicit(&w->net->open_paths, 1, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&c->open_paths, 1, memory_order_relaxed);
 	hf_engine_hold(p->pool->engine, p->server, -1);
@@ -204,7 +204,7 @@ static void expired(void *arg)
 static unsigned count(struct path *p, const struct snap_service *s)
 {
 	struct hf_net *net = p->w->net;
-	enum source_verdict v = sources_enter(net->path_sources, &p->client, s->conf->max_flows_source, 0);
+	enum source_verdict v = sources_enter(net->path_sources, &p->client, s->conf->max_flows_source, 0, &p->source_at);
 
 	if (v == SOURCE_REFUSED)
 		return HF_R_SOURCE_LIMIT;
@@ -214,7 +214,7 @@ static unsigned count(struct path *p, const struct snap_service *s)
 		return HF_R_NONE;
 	atomic_fetch_sub_explicit(&net->open_paths, 1, memory_order_relaxed);
 	if (p->counted)
-		sources_leave(net->path_sources, &p->client, false);
+		sources_leave(net->path_sources, p->source_at, false);
 	return HF_R_FLOW_LIMIT;
 }
 

@@ -16,6 +16,7 @@ struct path {
 	uint64_t begin_ms, last_ms;
 	uint64_t up, down;     /* octets */
 	uint32_t idle_ms;
+	uint32_t source_at;    /* counted: there (sources.h) */
 	bool counted;          /* among its source's */
 	bool answered, shown;  /* a datagram of the server went to the client; one of the client came after it */
 	bool over;             /* its flow has ended */

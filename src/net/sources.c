@@ -53,8 +53,8 @@ static void key_of(const struct hf_addr *a, uint8_t ip[16])
 	ip[15] = a->family;
 }
 
-/* The source's place in its shard; a free one for a new source if `make`; NULL: none. The lock is held. */
-static struct source *place(struct shard *sh, uint64_t h, const uint8_t ip[16], bool make)
+/* The source's place in its shard, which it keeps while it has one open; a free one for a new source; NULL: none. The lock is held. */
+static struct source *place(struct shard *sh, uint64_t h, const uint8_t ip[16])
 {
 	struct source *empty = NULL;
 
@@ -66,7 +66,7 @@ static struct source *place(struct shard *sh, uint64_t h, const uint8_t ip[16], 
 		if (!x->open && !empty)
 			empty = x;
 	}
-	if (!make || !empty)
+	if (!empty)
 		return NULL;
 	memcpy(empty->ip, ip, 16);
 	empty->opening = 0;
@@ -85,13 +85,13 @@ static struct shard *lock(struct sources *s, const struct hf_addr *a, uint8_t ip
 	return sh;
 }
 
-enum source_verdict sources_enter(struct sources *s, const struct hf_addr *a, uint64_t max_open, uint64_t max_opening)
+enum source_verdict sources_enter(struct sources *s, const struct hf_addr *a, uint64_t max_open, uint64_t max_opening, uint32_t *at)
 {
 	enum source_verdict v = SOURCE_COUNTED;
 	uint8_t ip[16];
 	uint64_t h;
 	struct shard *sh = lock(s, a, ip, &h);
-	struct source *x = place(sh, h, ip, true);
+	struct source *x = place(sh, h, ip);
 
 	if (!x)
 		v = SOURCE_UNCOUNTED;
@@ -100,24 +100,22 @@ enum source_verdict sources_enter(struct sources *s, const struct hf_addr *a, ui
 	if (v == SOURCE_COUNTED) {
 		x->open++;
 		x->opening++;
+		*at = (uint32_t)(sh - s->shard) * PLACES + (uint32_t)(x - sh->at);
 	}
 	pthread_mutex_unlock(&sh->lock);
 	return v;
 }
 
-static void less(struct sources *s, const struct hf_addr *a, bool opening, bool open)
+static void less(struct sources *s, uint32_t at, bool opening, bool open)
 {
-	uint8_t ip[16];
-	uint64_t h;
-	struct shard *sh = lock(s, a, ip, &h);
-	struct source *x = place(sh, h, ip, false);
+	struct shard *sh = &s->shard[at / PLACES];
+	struct source *x = &sh->at[at % PLACES];
 
-	if (x && opening && x->opening)
-		x->opening--;
-	if (x && open && x->open)
-		x->open--;
+	pthread_mutex_lock(&sh->lock);
+	x->opening -= opening;
+	x->open -= open;
 	pthread_mutex_unlock(&sh->lock);
 }
 
-void sources_opened(struct sources *s, const struct hf_addr *a) { less(s, a, true, false); }
-void sources_leave(struct sources *s, const struct hf_addr *a, bool opening) { less(s, a, opening, true); }
+void sources_opened(struct sources *s, uint32_t at) { less(s, at, true, false); }
+void sources_leave(struct sources *s, uint32_t at, bool opening) { less(s, at, opening, true); }
