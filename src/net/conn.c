@@ -63,6 +63,7 @@ void conn_watch(struct flow *f)
 			give_up(f);
 		else if (read && s->more && edges)
 			watch_again(&s->watch);
+		s->even = read && edges && s->watch.what;
 	}
 }
 

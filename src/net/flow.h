@@ -34,11 +34,12 @@ struct pipe {
 
 struct side { /* what a relayed octet needs stands together */
 	int fd;                /* -1: none */
-	uint32_t need;         /* the front wants at least so many */
-	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
 	bool eof, shut;        /* it has closed / FIN was sent to it */
 	bool more, last;       /* the system may hold octets that it will not tell of again / behind them its end: read until it comes */
+	bool even;             /* its watch is what one is of which nothing waits: edges, and it is read (conn_watch) */
 	uint8_t bulk;          /* RELAY: more comes from it than a copy is good for, until so many small reads (pump.c) */
+	uint32_t need;         /* the front wants at least so many */
+	struct buf in, out;    /* in: not dealt with yet, before RELAY; out: not yet taken by the system */
 	struct pipe *pipe;     /* RELAY: holds octets that the system has not taken for this side yet, behind out; NULL: none */
 	uint64_t octets;       /* received from this side */
 	struct wire *wire;     /* what lies between its socket and its octets; NULL: nothing. Never on a side that is relayed */
@@ -72,17 +73,30 @@ struct stream {
 	bool listed;
 };
 
-/* Many are held for days, so that it is one piece, without what only its beginning or another kind of flow needs. */
+/* Many are held for days, so that it is one piece, without what only its beginning or another kind of flow needs. What a relayed packet needs stands
+ * first, together with the sides: of thousands of flows none is in the processor's cache when its packet comes, and each line of it is waited for. */
 struct flow {
 	struct worker *w;
+	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
+	struct stream *stream; /* framed fronts: part of the same piece */
+	union {
+		uint16_t tried[TRIED_MAX]; /* before RELAY: servers */
+		uint64_t mark_from[2];     /* RELAY: octets of each side at its start */
+	};
+	union {
+		uint32_t mark;     /* RELAY: WAKE when this many octets have passed each way; 0 = done */
+		uint32_t turn;     /* before: its place at the gate of its server; 0: none yet */
+	};
+	uint16_t end;          /* a reason, when the flow is to end after the step */
+	uint8_t phase;         /* enum phase */
+	bool tuned;            /* RELAY: both sockets have what a long session needs */
+	struct side side[2];   /* HF_CLIENT, HF_SERVER */
 	struct service_rt *rt;
 	struct pool_rt *pool;
 	uint32_t slot, generation;
 	uint16_t service;      /* id */
 	uint16_t server;       /* member id of the server side */
-	uint16_t end;          /* a reason, when the flow is to end after the step */
 	uint16_t failed;       /* a reason, when a dial failed while the step ran */
-	uint8_t phase;         /* enum phase */
 	uint8_t transport;     /* enum hf_transport */
 	uint8_t n_tried;       /* 0 in RELAY */
 	uint8_t gate;          /* gate.c: outside, waiting, inside, asleep */
@@ -93,28 +107,17 @@ struct flow {
 	bool held;             /* the engine keeps the server's id for it */
 	bool busy;             /* a step is running: what it asks for is done behind it */
 	bool told;             /* the front has sent the client something: it must arrive before the end */
-	bool tuned;            /* RELAY: both sockets have what a long session needs */
 	uint32_t listener;     /* hash */
 	uint32_t server_hash;
 	uint32_t source_at;    /* counted: there (sources.h) */
-	union {
-		uint32_t mark;     /* RELAY: WAKE when this many octets have passed each way; 0 = done */
-		uint32_t turn;     /* before: its place at the gate of its server; 0: none yet */
-	};
 	uint32_t queued_ms;    /* QUEUED: so long it may still wait, beyond its deadline */
 	struct timer deadline; /* ended when RELAY begins */
 	struct tale *tale;     /* for the session log; NULL: nobody wants it */
 	struct anchor *anchor; /* flows of datagrams may be beside it (anchors.h); NULL: none */
-	struct stuck *stuck;   /* a letter that found its box full; the client is not read meanwhile */
 	struct hf_addr source, local;
-	union {
-		uint16_t tried[TRIED_MAX]; /* before RELAY: servers */
-		uint64_t mark_from[2];     /* RELAY: octets of each side at its start */
-	};
-	struct stream *stream; /* framed fronts: part of the same piece */
 	_Alignas(8) uint8_t state[HF_FLOW_STATE];
-	struct side side[2];   /* HF_CLIENT, HF_SERVER */
 };
+_Static_assert(offsetof(struct flow, side) == 64, "a line of the cache before the sides");
 
 /* flow.c: the table, buffers */
 struct flow *flow_new(struct worker *w, bool framed);

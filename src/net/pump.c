@@ -148,6 +148,9 @@ static void marked(struct flow *f)
 		conn_step(f, &ev);
 }
 
+/* Nothing waits or is left to be read, and nobody has closed: what is watched for is what it was. So it is behind nearly every packet. */
+static bool is_even(const struct side *s) { return s->even && !s->eof && !s->more && !s->bulk && !side_waits(s); }
+
 /* Behind every event (which reads no clock: most only copy), and once behind the step that began the relay: both sides may have closed by then.
  * When all has gone both ways, the end of the sockets says so. */
 void pump_go_on(struct flow *f)
@@ -156,7 +159,7 @@ void pump_go_on(struct flow *f)
 
 	if (c->eof && s->eof && !side_waits(c) && !side_waits(s)) {
 		f->end = HF_R_DONE;
-	} else {
+	} else if (!is_even(c) || !is_even(s)) {
 		pass_fin(f, HF_CLIENT);
 		pass_fin(f, HF_SERVER);
 		conn_watch(f);
