@@ -23,7 +23,7 @@ void conn_deadline(struct flow *f, uint64_t ms)
 	if (!f->deadline.of)
 		return;
 	if (ms)
-		timer_set(&f->deadline, ms);
+		timer_at(&f->deadline, f->w->now_ms + ms);
 	else
 		timer_stop(&f->deadline);
 }

@@ -160,7 +160,7 @@ void conn_watch(struct flow *f);         /* sets what both sides wait for, from 
 void conn_client_ready(void *flow, unsigned what);
 void conn_server_ready(void *flow, unsigned what);
 void conn_expired(void *flow);
-void conn_deadline(struct flow *f, uint64_t ms); /* 0: none */
+void conn_deadline(struct flow *f, uint64_t ms); /* from this turn's look at the clock; 0: none */
 /* side.c */
 /* Sends what waits for a side; HF_ECLOSED: the side failed. */
 enum hf_err side_drain(struct side *s);

@@ -162,13 +162,17 @@ static void tell_again(struct poller *p)
 
 void poller_run(struct poller *p)
 {
+	uint64_t now_ms = hf_clock_ms(); /* as of the last look at the timers, when there are any */
+
 	for (p->stop = false; !p->stop;) {
-		int wait = p->again ? 0 : p->timers.n ? timers_wait(&p->timers, hf_clock_ms()) : -1;
+		int wait = p->again ? 0 : p->timers.n ? timers_wait(&p->timers, now_ms) : -1;
 
 		p->n = epoll_wait(p->ep, p->event, EVENTS, wait);
 		tell_ready(p);
 		tell_again(p);
-		if (p->timers.n && !p->stop)
-			timers_run(&p->timers, hf_clock_ms());
+		if (!p->timers.n || p->stop)
+			continue;
+		now_ms = hf_clock_ms();
+		timers_run(&p->timers, now_ms);
 	}
 }

@@ -137,12 +137,12 @@ void sock_tune(int fd, uint64_t keep_ms)
 	int s = (int)((keep_ms + 999) / 1000);
 
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (s) { /* before the keep-alive itself, which sets a timer by them */
+		set(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
+		set(fd, IPPROTO_TCP, TCP_KEEPINTVL, s / KEEP_PART ? s / KEEP_PART : 1);
+		set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
+	}
 	set(fd, SOL_SOCKET, SO_KEEPALIVE, s != 0);
-	if (!s)
-		return;
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, s / KEEP_PART ? s / KEEP_PART : 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
 }
 
 void sock_patience(int fd) { set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, PATIENCE_MS); }

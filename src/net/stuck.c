@@ -33,6 +33,7 @@ static void try_again(void *arg)
 		return;
 	}
 	stuck_free(f);
+	worker_clock(f->w);
 	if (!f->rt->front->framed) {
 		conn_watch(f);
 		return;
