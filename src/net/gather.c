@@ -5,8 +5,8 @@
 #include "udp.h"
 
 #define WINDOW_MS 8 /* over which arrivals are counted: some pauses, so that one burst of a quiet peer begins nothing */
-#define BEGIN 4     /* datagrams a pause from which on it pays; at two, the pauses' wakes cost what the others did */
-#define END 3       /* and at fewer it ends */
+#define BEGIN 3     /* datagrams a pause from which on it pays; at two, the pauses' wakes cost what the others did */
+#define END 2       /* and at fewer it ends */
 
 static void again(void *arg) { udp_readable(arg, HF_READ); }
 
