@@ -95,6 +95,11 @@ def command(control, name, params=""):
         return got.decode(errors="replace")
 
 
+def answers(g, name, kamailio):
+    """it has seen a probe, and is up; before any probe has failed it is taken for up, too"""
+    until(f"{name} answers the probe", lambda: ("SEEN OPTIONS" in kamailio.text() and g.state(name) == "up") or check(kamailio.alive(), f"{name} ended:", kamailio.text()[-1500:]))
+
+
 def run(s):
     play(s, "udp")
 
@@ -125,7 +130,7 @@ def play(s, transport):
                                           service=service, pool=f"{pool}probe = options\nprobe-interval = 500ms\nprobe-timeout = 2s\nprobe-rise = 1")
     kam = s.start("kamailio", ["/usr/sbin/kamailio", "-DD", "-E", "-f", s.path("kamailio.cfg"), "-P", s.path("kamailio.pid"), "-Y", s.dir, "-m", "64", "-M", "8", "-l", f"{transport}:127.0.0.1:{port}"])
     g = s.gateway(ini())
-    until("kamailio answers the probe", lambda: g.state("kam") == "up" or check(kam.alive(), "kamailio ended:", kam.text()[-1500:]))
+    answers(g, "kam", kam)
     at, net = g.at("calls", transport), {"udp": "127.0.6", "tcp": "127.0.7", "tls": "127.0.9"}[transport]
     ports = controls(f"{net}.{n + 1}" for n in range(3))
     phones = [phone(s, user, user, ports[n][0], at, ports[n], transport, config=config) for n, user in enumerate(("alice", "bob", "carol"))]

@@ -3,7 +3,7 @@ since a call goes to the registrar of the user that it is for. Drained, a regist
 are called where they are then."""
 import re
 
-from kamailio_baresip import DOMAIN, KAMAILIO, command, controls, phone
+from kamailio_baresip import DOMAIN, KAMAILIO, answers, command, controls, phone
 from scenario import check, equal, free_port, need, until
 
 TIMEOUT = 120
@@ -22,7 +22,7 @@ def run(s):
     kams = dict(kam1=registrar(s, "kam1"), kam2=registrar(s, "kam2"))
     g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in kams.values()], "probe = options\nprobe-interval = 500ms\nprobe-timeout = 2s\nprobe-rise = 1", "key = user"))
     for name, (p, _) in kams.items():
-        until(f"{name} answers the probe", lambda: g.state(name) == "up" or check(p.alive(), f"{name} ended:", p.text()[-1500:]))
+        answers(g, name, p)
     names = {}
     for n in range(40):                                     # two users whose slots belong to each
         names.setdefault(g.where(f"user:user{n}")["server"], []).append(f"user{n}")

@@ -5,9 +5,9 @@ import re
 
 from _browser import Browser
 from _certs import Authority
-from kamailio_baresip import DOMAIN
+from kamailio_baresip import DOMAIN, answers
 from kamailio_users import registrar
-from scenario import check, equal, need, until
+from scenario import equal, need, until
 
 TIMEOUT = 150
 
@@ -20,7 +20,7 @@ def run(s):
     g = s.gateway(s.ini_gateway() + s.ini_sip([line for _, line in kams.values()], "probe = options\nprobe-interval = 500ms\nprobe-rise = 1", service,
                                               listen="udp://127.0.0.1:0 ws://127.0.0.1:0 wss://127.0.0.1:0"))
     for name, (p, _) in kams.items():
-        until(f"{name} answers the probe", lambda: g.state(name) == "up" or check(p.alive(), f"{name} ended:", p.text()[-1500:]))
+        answers(g, name, p)
     names = {}
     for n in range(40):                                     # whose slots belong to which
         names.setdefault(g.where(f"user:user{n}")["server"], []).append(f"user{n}")

@@ -4,6 +4,7 @@ second desktop is started elsewhere. Each host lives in namespaces of its own, w
 import os, re, subprocess
 
 from _screens import keep, look, near, same, screen, xfreerdp
+from rdp_shadow import listens
 from scenario import Skip, check, equal, free_port, need, until
 
 TIMEOUT = 300
@@ -108,7 +109,7 @@ def run(s):
     head = s.ini_gateway()
     g = s.gateway(head + s.ini_rdp(lines[:2], probe))
     for i in (1, 2):
-        until(f"xrdp{i} confirms a probe", lambda: g.state(f"xrdp{i}") == "up")
+        until(f"xrdp{i} listens and confirms a probe", lambda: listens(lines[i - 1]) and g.state(f"xrdp{i}") == "up")
     homes = {}
     for u in USERS[:2]:
         homes[u] = come(s, displays, g, u, f"{u}-first")
