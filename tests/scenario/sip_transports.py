@@ -4,7 +4,7 @@ a response that is not sent over the connection of its request, loses calls here
 import socket
 
 from _sipp import all_good, callers, server
-from scenario import FULL, check, need, until
+from scenario import FULL, need, until
 
 TIMEOUT = 150
 # of the callers, of the servers, the address of each

@@ -1,7 +1,7 @@
 """sipp against sipp with the gateway between: each call checks inside itself, twice and at its end, that the server of its first answer still
 answers, while a server joins, one drains and one is weighed anew."""
 from _sipp import all_good, callers, server
-from scenario import FULL, check, need, until
+from scenario import FULL, need, until
 
 TIMEOUT = 120
 
