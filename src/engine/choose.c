@@ -95,7 +95,7 @@ static bool choose_unlocked(struct hf_engine *e, const struct shard *s, const st
 		return false;
 	if (bond->of && e->conf.mode == HF_MODE_TABLE) /* ... and whom its key goes after */
 		return false;
-	g = ledger_glance(s, q->key.fp, now_ms);
+	g = ledger_glance(s, q->key.fp, q->life == HF_LIFE_NONE, now_ms);
 	if (g.is == GLANCE_NONE && q->life == HF_LIFE_NONE) {
 		if (!a->server)
 			place_new(e, q, bond, false, a, now_ms);

@@ -16,7 +16,7 @@ void evidence_trace(const struct hf_engine *e, const struct hf_question *q, enum
 bool evidence_entry(struct hf_engine *e, uint64_t fp, struct entry *x, uint64_t now_ms)
 {
 	struct shard *s = shard_of(e, fp);
-	struct glimpse g = ledger_glance(s, fp, now_ms);
+	struct glimpse g = ledger_glance(s, fp, true, now_ms);
 	uint32_t place;
 
 	*x = (struct entry){fp, g.flags, g.is == GLANCE_NONE ? 0 : g.server, g.expiry};

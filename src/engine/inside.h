@@ -208,19 +208,18 @@ struct glimpse {
 	uint8_t flags;
 	enum glance is;
 };
-static inline struct glimpse ledger_glance(const struct shard *s, uint64_t fp, uint64_t now_ms)
+/* Most look at what is there. An entry that stands is all they need: the lock's word, which every start and end in the shard writes, is left alone. It is
+ * read where it matters that nothing is there (absent); else that is BUSY. */
+static inline struct glimpse ledger_glance(const struct shard *s, uint64_t fp, bool absent, uint64_t now_ms)
 {
+	unsigned then = absent ? spin_peek(&s->lock) : SPIN_HELD;
 	struct spot at = entries_seek(&s->t, fp);
 	struct entry x;
-	unsigned then;
 
-	/* Most look at what is there. An entry that stands is all they need: the lock's word, which every start and end in the shard writes, is left alone. */
 	if (at.found)
 		return entry_steady(&s->t.at[at.place], fp, &x) && tick_left(x.expiry, now_ms)
 			       ? (struct glimpse){x.expiry, x.server, (uint8_t)x.flags, GLANCE_LIVE} : (struct glimpse){0, 0, 0, GLANCE_BUSY};
-	then = spin_peek(&s->lock);
-	at = entries_seek(&s->t, fp);
-	return (struct glimpse){0, 0, 0, !at.found && spin_still(&s->lock, then) ? GLANCE_NONE : GLANCE_BUSY};
+	return (struct glimpse){0, 0, 0, spin_still(&s->lock, then) ? GLANCE_NONE : GLANCE_BUSY};
 }
 /* A new entry, at the place that find gave. False: no room, and what was taken is given back. */
 bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken, const struct birth *from);

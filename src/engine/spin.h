@@ -14,6 +14,7 @@ struct spin {
 	_Atomic unsigned count;
 };
 
+#define SPIN_HELD 1u    /* a word of a lock that is held: never still */
 #define SPIN_TRIES 100 /* about a microsecond: longer than a section at rest */
 
 static inline void spin_lock(struct spin *s)

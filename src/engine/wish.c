@@ -128,7 +128,7 @@ static bool is_over(struct hf_engine *e, const struct shard *s, uint64_t fp, uin
 	uint32_t place;
 	struct entry x;
 
-	return its == s ? !ledger_look(e, s, fp, now_ms, &place, &x) : ledger_glance(its, fp, now_ms).is == GLANCE_NONE;
+	return its == s ? !ledger_look(e, s, fp, now_ms, &place, &x) : ledger_glance(its, fp, true, now_ms).is == GLANCE_NONE;
 }
 
 /* It is a second name from now on, of a bond at the same server, or of none any more. The first bond leads, as long as it lives. */

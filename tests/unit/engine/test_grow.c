@@ -237,12 +237,13 @@ static void glances(void **state)
 	(void)state;
 	(void)farm_ask(f, 7, HF_LIFE_START, 100, HF_COUNTED, 1000);
 	then = spin_peek(&s->lock);
-	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, 1000).is == GLANCE_NONE && spin_still(&s->lock, then));
-	assert_true(ledger_glance(s, 7, 200000).is == GLANCE_BUSY); /* over: whoever sees it takes it out */
+	assert_true(ledger_glance(s, 7, true, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, true, 1000).is == GLANCE_NONE && spin_still(&s->lock, then));
+	assert_true(ledger_glance(s, 7, true, 200000).is == GLANCE_BUSY); /* over: whoever sees it takes it out */
 	spin_lock(&s->lock);
-	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, 1000).is == GLANCE_BUSY);
+	assert_true(ledger_glance(s, 7, true, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, true, 1000).is == GLANCE_BUSY);
 	spin_unlock(&s->lock);
-	assert_true(ledger_glance(s, 7, 1000).is == GLANCE_LIVE && !spin_still(&s->lock, then));
+	assert_true(ledger_glance(s, 7, true, 1000).is == GLANCE_LIVE && !spin_still(&s->lock, then));
+	assert_true(ledger_glance(s, 7, false, 1000).is == GLANCE_LIVE && ledger_glance(s, 8, false, 1000).is == GLANCE_BUSY);
 	farm_free(f);
 }
 
