@@ -10,8 +10,6 @@
 #include "names.h"
 #include "patience.h"
 
-#define TTL_MIN_S 5     /* as of addresses, see names.c */
-#define TTL_MAX_S 3600
 #define LOOK_MS 1000    /* whether those who stand in are wanted: a second more than probes take is nothing */
 
 struct source {
@@ -57,7 +55,6 @@ static void failed(struct source *x, const char *why)
 static void answered(void *arg, const struct resolved_srv *r)
 {
 	struct source *x = arg;
-	uint32_t ttl = r->ttl_s < TTL_MIN_S ? TTL_MIN_S : r->ttl_s > TTL_MAX_S ? TTL_MAX_S : r->ttl_s;
 
 	x->asking = false;
 	if (!x->kept)
@@ -67,7 +64,7 @@ static void answered(void *arg, const struct resolved_srv *r)
 		return;
 	}
 	x->failed = 0;
-	hf_timer_set(x->timer, (uint64_t)ttl * 1000);
+	hf_timer_set(x->timer, patience_kept_ms(r->ttl_s));
 	if (same_answer(r, &x->said))
 		return;
 	x->said = *r;

@@ -23,13 +23,14 @@ static void name_of(const struct hf_conf_server *line, const struct srv_target *
 	out[w.n] = 0;
 }
 
-/* RFC 2782's 0 to 65535 as 1 to 256: as they stand where they fit, else in proportion; all 0 are all alike, and 0 beside others is as good as never. */
+/* RFC 2782's 0 to 65535 as 1 to 256, beside those of the same priority, as it means them: as they stand where they fit, else in proportion; all 0 are all
+ * alike, and 0 beside others is as good as never. */
 static uint32_t weight_of(const struct resolved_srv *said, const struct srv_target *t)
 {
 	uint32_t most = 0;
 
 	for (unsigned i = 0; i < said->n; i++)
-		if (said->target[i].weight > most)
+		if (said->target[i].priority == t->priority && said->target[i].weight > most)
 			most = said->target[i].weight;
 	if (!most)
 		return 100;

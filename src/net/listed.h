@@ -4,8 +4,8 @@
 
 #include "discover.h"
 
-/* Of one line of SRV records the servers that it stands for now, in out[] and, for their hosts, texts[], both of its `targets`; returns how many. said
- * NULL: there was no answer in this run; then they are those whom the engine has of the run before. */
+/* The servers that one line of SRV records stands for by what was said last, in out[] and, for their hosts, texts[], both of its `targets`; returns how
+ * many. said NULL: there was no answer in this run; they are those whom the engine has of the run before. */
 unsigned listed_expand(const struct hf_conf_pool *pool, const struct hf_conf_server *line, const struct resolved_srv *said, struct hf_engine *e, uint64_t now_ms,
 	struct hf_conf_server *out, char (*texts)[256]);
 

@@ -11,8 +11,6 @@
 #include "patience.h"
 #include "resolve.h"
 
-#define TTL_MIN_S 5     /* what says less is asked this often */
-#define TTL_MAX_S 3600  /* a server that has moved is found within the hour, whatever was said */
 #define GATHER_MS 20    /* answers of many names become one snapshot */
 
 struct name {
@@ -171,7 +169,6 @@ static void move_to(struct name *x, unsigned i)
 static void answered(void *arg, const struct resolved *r)
 {
 	struct name *x = arg;
-	uint32_t ttl = r->ttl_s < TTL_MIN_S ? TTL_MIN_S : r->ttl_s > TTL_MAX_S ? TTL_MAX_S : r->ttl_s;
 
 	x->asking = false;
 	if (!x->kept)
@@ -184,7 +181,7 @@ static void answered(void *arg, const struct resolved *r)
 	}
 	x->failed = 0;
 	x->why[0] = 0;
-	hf_timer_set(x->timer, (uint64_t)ttl * 1000);
+	hf_timer_set(x->timer, patience_kept_ms(r->ttl_s));
 	if (place_of(x) == x->n) {
 		patience_begin(&x->patience, hf_clock_ms());
 		move_to(x, 0);

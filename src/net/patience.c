@@ -1,6 +1,8 @@
-/* See patience.h. Called by names.c. */
+/* See patience.h. Called by names.c and discover.c. */
 #include "patience.h"
 
+#define TTL_MIN_S 5
+#define TTL_MAX_S 3600 /* a server that has moved is found within the hour, whatever was said */
 #define RETRY_MIN_MS 5000
 #define RETRY_MAX_MS 60000
 #define AGAIN_MS 2000
@@ -9,6 +11,8 @@
 #define DOUBLINGS 5  /* no wait grows beyond 32 times what it was: one and a half minutes */
 
 static uint64_t longer(uint64_t ms, unsigned times) { return ms << (times < DOUBLINGS ? times : DOUBLINGS); }
+
+uint64_t patience_kept_ms(uint32_t ttl_s) { return 1000ull * (ttl_s < TTL_MIN_S ? TTL_MIN_S : ttl_s > TTL_MAX_S ? TTL_MAX_S : ttl_s); }
 
 uint64_t patience_ask_ms(unsigned failed)
 {

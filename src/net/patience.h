@@ -1,4 +1,4 @@
-/* How long names.c waits before it tries again: pure functions of how often it was in vain, and of the times that are given. Knows no name, timer or
+/* How long names.c and discover.c wait before they ask or try again: pure functions of how often it was in vain, and of the times that are given. Knows no name, timer or
  * clock. Any thread. */
 #ifndef NET_PATIENCE_H
 #define NET_PATIENCE_H
@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Until a name is asked for again whose answer may be kept for so long: at least 5 s, at most an hour. */
+uint64_t patience_kept_ms(uint32_t ttl_s);
 /* Until a name is asked for again whose answer was none, `failed` times in a row before this one: 5 s, then twice as long, at most a minute. */
 uint64_t patience_ask_ms(unsigned failed);
 /* Until an address that could not be put in force is tried again, `refused` times in a row before this one: 2 s, then twice as long, at most 64 s. */

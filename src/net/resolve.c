@@ -1,5 +1,5 @@
 /* The door to c-ares; see resolve.h. Its sockets are watched by the control loop, its time-outs are one timer. Knows no server, pool or snapshot.
- * Called by names.c. */
+ * Called by names.c and discover.c. */
 #include "resolve.h"
 
 #include <ares.h>

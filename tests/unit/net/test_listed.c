@@ -118,6 +118,17 @@ static void weights(void **state)
 	}
 }
 
+/* A weight says nothing beside those of another priority. Fails when weight_of looks at all of them: the first two would be alike. */
+static void weights_of_a_priority(void **state)
+{
+	(void)state;
+	says(10, 30, "a", 5060);
+	says(10, 10, "b", 5060);
+	says(20, 60000, "c", 5060);
+	assert_int_equal(expand(), 2);
+	assert_true(got[0].weight == 30 && got[1].weight == 10);
+}
+
 /* Who has a higher number comes when nobody before him is up, all of his number at once, and goes when somebody is; the ones before stay meanwhile, or
  * nobody would see them come up. Fails without any_up, and when drained ones count as up. */
 static void who_stands_in(void **state)
@@ -184,7 +195,7 @@ static void before_an_answer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(whom_it_names), T(long_names), T(weights), T(who_stands_in), T(not_at_once), T(before_an_answer)};
+	const struct CMUnitTest tests[] = {T(whom_it_names), T(long_names), T(weights), T(weights_of_a_priority), T(who_stands_in), T(not_at_once), T(before_an_answer)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,16 @@ static void grows(void **state)
 	assert_int_equal(patience_apply_ms(UINT_MAX), 64000);
 }
 
+/* Fails without either bound: a name whose answer may be kept for no time would be asked for without a pause. */
+static void kept(void **state)
+{
+	(void)state;
+	assert_int_equal(patience_kept_ms(0), 5000);
+	assert_int_equal(patience_kept_ms(6), 6000);
+	assert_int_equal(patience_kept_ms(3601), 3600000);
+	assert_int_equal(patience_kept_ms(UINT32_MAX), 3600000);
+}
+
 /* Three addresses, none of which answers: the first round goes on each 3 s, later ones are slower. Fails without the division by n (the second
  * address is waited for longer than the first), and without the bound. */
 static void in_turn(void **state)
@@ -66,7 +76,7 @@ static void had_served(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(in_turn), cmocka_unit_test(had_served)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(kept), cmocka_unit_test(in_turn), cmocka_unit_test(had_served)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
