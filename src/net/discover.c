@@ -5,27 +5,23 @@
 
 #include <stdlib.h>
 
+#include "asked.h"
 #include "holdfast/log.h"
 #include "listed.h"
 #include "names.h"
-#include "patience.h"
 
 #define LOOK_MS 1000    /* whether those who stand in are wanted: a second more than probes take is nothing */
 
 struct source {
+	struct asked asked;
 	struct discover *all;
-	struct source *next;
-	char host[256];
 	struct resolved_srv said; /* n 0: nothing yet */
-	unsigned failed;          /* in a row */
-	bool kept, asking;
-	struct hf_timer *timer;
 };
 
 struct discover {
 	struct hf_net *net;
 	struct resolver *resolver;
-	struct source *list;
+	struct asked *list; /* of sources */
 	struct hf_timer *look;
 };
 
@@ -45,30 +41,22 @@ static bool same_answer(const struct resolved_srv *a, const struct resolved_srv 
 	return is;
 }
 
-static void failed(struct source *x, const char *why)
-{
-	if (x->failed == 0)
-		hf_log(HF_LOG_WARN, "event=resolve-failed host=%s error=\"%s\" kept=%s", x->host, why, x->said.n ? "yes" : "no");
-	hf_timer_set(x->timer, patience_ask_ms(x->failed++));
-}
-
 static void answered(void *arg, const struct resolved_srv *r)
 {
 	struct source *x = arg;
 
-	x->asking = false;
-	if (!x->kept)
+	x->asked.asking = false;
+	if (!x->asked.kept)
 		return;
 	if (r->error) {
-		failed(x, r->error);
+		asked_failed(&x->asked, r->error, x->said.n != 0);
 		return;
 	}
-	x->failed = 0;
-	hf_timer_set(x->timer, patience_kept_ms(r->ttl_s));
+	asked_found(&x->asked, r->ttl_s);
 	if (same_answer(r, &x->said))
 		return;
 	x->said = *r;
-	hf_log(HF_LOG_INFO, "event=resolved host=%s servers=%u", x->host, r->n);
+	hf_log(HF_LOG_INFO, "event=resolved host=%s servers=%u", x->asked.host, r->n);
 	names_changed(x->all->net->names);
 }
 
@@ -80,10 +68,10 @@ static void ask(void *arg)
 	if (!d->resolver)
 		d->resolver = resolver_new(d->net->control, &d->net->snap->conf->gateway.resolver);
 	if (!d->resolver) {
-		failed(x, "no resolver");
-	} else if (!x->asking) {
-		x->asking = true;
-		resolver_ask_srv(d->resolver, x->host, answered, x);
+		asked_failed(&x->asked, "no resolver", x->said.n != 0);
+	} else if (!x->asked.asking) {
+		x->asked.asking = true;
+		resolver_ask_srv(d->resolver, x->asked.host, answered, x);
 	}
 }
 
@@ -105,9 +93,9 @@ static void look(void *arg)
 
 static struct source *find(const struct discover *d, struct hf_bytes host)
 {
-	for (struct source *x = d->list; x; x = x->next)
+	for (struct asked *x = d->list; x; x = x->next)
 		if (hf_bytes_ieq(hf_bytes_str(x->host), host))
-			return x;
+			return (struct source *)x;
 	return NULL;
 }
 
@@ -118,44 +106,17 @@ const struct resolved_srv *discover_find(const struct discover *d, struct hf_byt
 	return x && x->said.n ? &x->said : NULL;
 }
 
-static void free_source(struct source *x)
-{
-	if (x)
-		hf_timer_free(x->timer);
-	free(x);
-}
-
 static void follow(struct discover *d, struct hf_bytes host)
 {
 	struct source *x = find(d, host);
 
 	if (!x) {
-		x = calloc(1, sizeof *x);
-		if (x)
-			x->timer = hf_timer_new(d->net->control, ask, x);
-		if (!x || !x->timer) {
-			free_source(x);
-			hf_log(HF_LOG_ERROR, "event=resolve-failed host=%s error=\"no memory\"", hf_log_text(host));
+		x = asked_new(&d->list, d->net->control, host, sizeof *x, ask);
+		if (!x)
 			return;
-		}
 		x->all = d;
-		memcpy(x->host, host.p, host.n < sizeof x->host ? host.n : sizeof x->host - 1);
-		x->next = d->list;
-		d->list = x;
-		hf_timer_set(x->timer, 0);
 	}
-	x->kept = true;
-}
-
-static void forget(struct discover *d)
-{
-	for (struct source **at = &d->list, *x; (x = *at) != NULL;)
-		if (x->kept || x->asking) { /* its answer is on the way, and goes at the next change */
-			at = &x->next;
-		} else {
-			*at = x->next;
-			free_source(x);
-		}
+	x->asked.kept = true;
 }
 
 void discover_follow(struct discover *d, bool fresh)
@@ -166,17 +127,12 @@ void discover_follow(struct discover *d, bool fresh)
 		resolver_free(d->resolver);
 		d->resolver = NULL;
 	}
-	for (struct source *x = d->list; x; x = x->next) {
-		x->kept = false;
-		x->asking &= !fresh;
-		if (fresh)
-			hf_timer_set(x->timer, 0);
-	}
+	asked_begin(d->list, fresh);
 	for (unsigned i = 0; i < s->n_pools; i++)
 		for (unsigned j = 0; j < s->pools[i].conf->n_servers; j++)
 			if (s->pools[i].conf->servers[j].targets)
 				follow(d, s->pools[i].conf->servers[j].host);
-	forget(d);
+	asked_forget(&d->list);
 	if (d->list)
 		hf_timer_set(d->look, LOOK_MS);
 	else
@@ -202,10 +158,7 @@ void discover_free(struct discover *d)
 	if (!d)
 		return;
 	resolver_free(d->resolver);
-	for (struct source *x = d->list, *next; x; x = next) {
-		next = x->next;
-		free_source(x);
-	}
+	asked_free(&d->list);
 	hf_timer_free(d->look);
 	free(d);
 }

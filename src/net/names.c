@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "asked.h"
 #include "holdfast/log.h"
 #include "patience.h"
 #include "resolve.h"
@@ -14,25 +15,21 @@
 #define GATHER_MS 20    /* answers of many names become one snapshot */
 
 struct name {
+	struct asked asked;
 	struct names *all;
-	struct name *next;
-	char host[256];
 	unsigned families;   /* that can be sent to: bits 4 and 6 */
 	struct hf_addr addr; /* family 0: nothing was said yet */
 	struct hf_addr all_at[RESOLVED_MAX]; /* that can be sent to, in order */
 	unsigned n;
 	struct patience patience; /* with the one in use */
 	char why[64];        /* the last answer was none; "" */
-	unsigned failed;     /* in a row */
-	bool kept, asking;
-	struct hf_timer *timer;
 };
 
 struct names {
 	struct hf_net *net;
 	struct resolver *resolver;
 	struct hf_addr server; /* it asks */
-	struct name *list;
+	struct asked *list;    /* of names */
 	struct hf_timer *apply;
 	unsigned refused;      /* a snapshot with the new addresses, so often in a row */
 };
@@ -53,21 +50,12 @@ struct names *names_new(struct hf_net *net)
 	return NULL;
 }
 
-static void free_name(struct name *x)
-{
-	hf_timer_free(x->timer);
-	free(x);
-}
-
 void names_free(struct names *n)
 {
 	if (!n)
 		return;
 	resolver_free(n->resolver);
-	for (struct name *x = n->list, *next; x; x = next) {
-		next = x->next;
-		free_name(x);
-	}
+	asked_free(&n->list);
 	hf_timer_free(n->apply);
 	free(n);
 }
@@ -130,7 +118,7 @@ static void log_found(const struct name *x)
 	struct hf_writer w = hf_writer_on(text, sizeof text);
 
 	hf_w_ip(&w, &x->addr, false);
-	hf_log(HF_LOG_INFO, "event=resolved host=%s address=%s", x->host, hf_log_text(hf_writer_view(&w)));
+	hf_log(HF_LOG_INFO, "event=resolved host=%s address=%s", x->asked.host, hf_log_text(hf_writer_view(&w)));
 }
 
 static void tell_members(const struct name *x)
@@ -141,7 +129,7 @@ static void tell_members(const struct name *x)
 		for (unsigned j = 0; j < s->pools[i].n_members; j++) {
 			const struct snap_member *m = &s->pools[i].members[j];
 
-			if (!hf_bytes_ieq(m->host, hf_bytes_str(x->host)))
+			if (!hf_bytes_ieq(m->host, hf_bytes_str(x->asked.host)))
 				continue;
 			names_why(x->all, m->host, s->pools[i].rt->members[m->id].last_failure, sizeof s->pools[i].rt->members[m->id].last_failure);
 			s->pools[i].rt->members[m->id].last_failure_ms = hf_clock_ms();
@@ -150,13 +138,9 @@ static void tell_members(const struct name *x)
 
 static void failed(struct name *x, const char *why)
 {
-	uint64_t wait = patience_ask_ms(x->failed);
-
 	snprintf(x->why, sizeof x->why, "%s", why);
-	if (x->failed++ == 0)
-		hf_log(HF_LOG_WARN, "event=resolve-failed host=%s error=\"%s\" kept=%s", x->host, why, x->addr.family ? "yes" : "no");
+	asked_failed(&x->asked, why, x->addr.family != 0);
 	tell_members(x);
-	hf_timer_set(x->timer, wait);
 }
 
 static void move_to(struct name *x, unsigned i)
@@ -170,8 +154,8 @@ static void answered(void *arg, const struct resolved *r)
 {
 	struct name *x = arg;
 
-	x->asking = false;
-	if (!x->kept)
+	x->asked.asking = false;
+	if (!x->asked.kept)
 		return;
 	if (!r->error)
 		keep_all(x, r);
@@ -179,9 +163,8 @@ static void answered(void *arg, const struct resolved *r)
 		failed(x, r->error ? r->error : "no listener can send to its addresses");
 		return;
 	}
-	x->failed = 0;
 	x->why[0] = 0;
-	hf_timer_set(x->timer, patience_kept_ms(r->ttl_s));
+	asked_found(&x->asked, r->ttl_s);
 	if (place_of(x) == x->n) {
 		patience_begin(&x->patience, hf_clock_ms());
 		move_to(x, 0);
@@ -190,11 +173,12 @@ static void answered(void *arg, const struct resolved *r)
 
 void names_next(struct names *n, const struct snap_member *m)
 {
-	for (struct name *x = n->list; x; x = x->next) {
+	for (struct asked *a = n->list; a; a = a->next) {
+		struct name *x = (struct name *)a;
 		struct hf_addr at = m->addr;
 
 		at.port = 0;
-		if (x->n > 1 && hf_bytes_ieq(hf_bytes_str(x->host), m->host) && hf_addr_eq(&x->addr, &at) && patience_over(&x->patience, hf_clock_ms())) {
+		if (x->n > 1 && hf_bytes_ieq(hf_bytes_str(a->host), m->host) && hf_addr_eq(&x->addr, &at) && patience_over(&x->patience, hf_clock_ms())) {
 			patience_next(&x->patience, x->n, hf_clock_ms());
 			move_to(x, (place_of(x) + 1) % x->n);
 		}
@@ -210,9 +194,9 @@ static void ask(void *arg)
 		n->resolver = resolver_new(n->net->control, &n->server);
 	if (!n->resolver) {
 		failed(x, "no resolver");
-	} else if (!x->asking) {
-		x->asking = true;
-		resolver_ask(n->resolver, x->host, answered, x);
+	} else if (!x->asked.asking) {
+		x->asked.asking = true;
+		resolver_ask(n->resolver, x->asked.host, answered, x);
 	}
 }
 
@@ -233,9 +217,12 @@ static unsigned families_of(const struct hf_conf *conf, const struct hf_conf_poo
 
 static struct name *find(const struct names *n, struct hf_bytes host, unsigned families)
 {
-	for (struct name *x = n->list; x; x = x->next)
-		if ((!families || x->families == families) && hf_bytes_ieq(hf_bytes_str(x->host), host))
+	for (struct asked *a = n->list; a; a = a->next) {
+		struct name *x = (struct name *)a;
+
+		if ((!families || x->families == families) && hf_bytes_ieq(hf_bytes_str(a->host), host))
 			return x;
+	}
 	return NULL;
 }
 
@@ -265,57 +252,27 @@ static void follow(struct names *n, struct hf_bytes host, unsigned families, con
 	struct name *x = find(n, host, families);
 
 	if (!x) {
-		x = calloc(1, sizeof *x);
-		if (x)
-			x->timer = hf_timer_new(n->net->control, ask, x);
-		if (!x || !x->timer) {
-			free(x);
-			hf_log(HF_LOG_ERROR, "event=resolve-failed host=%s error=\"no memory\"", hf_log_text(host));
+		x = asked_new(&n->list, n->net->control, host, sizeof *x, ask);
+		if (!x)
 			return;
-		}
 		x->all = n;
 		x->families = families;
 		x->addr = *at;
 		x->addr.port = 0;
-		memcpy(x->host, host.p, host.n < sizeof x->host ? host.n : sizeof x->host - 1);
-		x->next = n->list;
-		n->list = x;
-		hf_timer_set(x->timer, 0);
 	}
-	x->kept = true;
-}
-
-/* Whoever was asked before a reload does not answer any more. */
-static void ask_all_anew(struct names *n)
-{
-	resolver_free(n->resolver);
-	n->resolver = NULL;
-	n->server = n->net->snap->conf->gateway.resolver;
-	for (struct name *x = n->list; x; x = x->next) {
-		x->asking = false;
-		hf_timer_set(x->timer, 0);
-	}
-}
-
-static void forget(struct names *n)
-{
-	for (struct name **at = &n->list, *x; (x = *at) != NULL;)
-		if (x->kept || x->asking) { /* its answer is on the way, and goes at the next change */
-			at = &x->next;
-		} else {
-			*at = x->next;
-			free_name(x);
-		}
+	x->asked.kept = true;
 }
 
 void names_follow(struct names *n, bool fresh)
 {
 	const struct hf_snapshot *s = n->net->snap;
 
-	if (fresh)
-		ask_all_anew(n);
-	for (struct name *x = n->list; x; x = x->next)
-		x->kept = false;
+	if (fresh) { /* whoever was asked before does not answer any more */
+		resolver_free(n->resolver);
+		n->resolver = NULL;
+		n->server = s->conf->gateway.resolver;
+	}
+	asked_begin(n->list, fresh);
 	for (unsigned i = 0; i < s->n_pools; i++)
 		for (unsigned j = 0; j < s->pools[i].n_members; j++) {
 			const struct snap_member *m = &s->pools[i].members[j];
@@ -323,5 +280,5 @@ void names_follow(struct names *n, bool fresh)
 			if (m->host.n)
 				follow(n, m->host, families_of(s->conf, s->pools[i].conf, m->transport), &m->addr);
 		}
-	forget(n);
+	asked_forget(&n->list);
 }

@@ -1,4 +1,4 @@
-/* See patience.h. Called by names.c and discover.c. */
+/* See patience.h. Called by asked.c and names.c. */
 #include "patience.h"
 
 #define TTL_MIN_S 5

@@ -1,5 +1,5 @@
-/* How long names.c and discover.c wait before they ask or try again: pure functions of how often it was in vain, and of the times that are given. Knows no name, timer or
- * clock. Any thread. */
+/* How long asked.c and names.c wait before they ask or try again: pure functions of how often it was in vain, and of the times that are given.
+ * Knows no name, timer or clock. Any thread. */
 #ifndef NET_PATIENCE_H
 #define NET_PATIENCE_H
 
