@@ -24,7 +24,7 @@
 
 #define HF_ACTS_MAX 8
 #define HF_AVOID_MAX 8
-#define HF_SPLICES_MAX 16
+#define HF_SPLICES_MAX 16 /* of a message, but for lines that are taken out */
 #define HF_FLOW_STATE 96 /* octets of a front's own state in a flow */
 #define HF_HOLD_STATE 32  /* ... in a hold */
 #define HF_NOTE 32        /* octets of a note to a hold */

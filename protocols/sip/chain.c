@@ -46,19 +46,19 @@ static enum hf_err wrong(struct hf_writer *why, struct hf_bytes word, const char
 
 /* ---- what stands behind a kind ---- */
 
-static bool is_name(struct hf_bytes b)
+bool sip_is_token(struct hf_bytes b, size_t max)
 {
 	for (size_t i = 0; i < b.n; i++)
 		if (!(b.p[i] > ' ' && b.p[i] < 127) || strchr("()<>@,;:\\\"/[]?={}", b.p[i])) /* what ends a token (RFC 3261 25.1) */
 			return false;
-	return b.n > 0 && b.n <= SIP_KEY_NAME_MAX;
+	return b.n > 0 && b.n <= max;
 }
 
 static bool read_name(struct hf_bytes text, struct sip_key *k)
 {
 	struct hf_bytes name = hf_bytes_sub(text, 1, text.n);
 
-	if (!text.n || text.p[0] != ':' || !is_name(name))
+	if (!text.n || text.p[0] != ':' || !sip_is_token(name, SIP_KEY_NAME_MAX))
 		return false;
 	if (k->kind == SIP_KEY_HEADER)
 		name = sip_header_name(name);

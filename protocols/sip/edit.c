@@ -8,7 +8,7 @@ enum { HOPS = 70, HOPS_MAX = 255 }; /* RFC 3261 16.6 step 3, 20.22 */
 /* A list of splices, kept in order, since headers stand in any. */
 struct list {
 	struct hf_splice *s;
-	unsigned n;
+	unsigned n, cap;
 	bool full; /* a text found no room in the arena */
 };
 
@@ -16,7 +16,7 @@ static void add(struct list *l, uint32_t at, uint32_t cut, struct hf_bytes put)
 {
 	unsigned i = l->n++;
 
-	HF_BUG_ON(i >= HF_SPLICES_MAX);
+	HF_BUG_ON(i >= l->cap);
 	for (; i > 0 && l->s[i - 1].at > at; i--)
 		l->s[i] = l->s[i - 1];
 	l->s[i] = (struct hf_splice){at, cut, put};
@@ -57,7 +57,7 @@ static struct hf_bytes text_rport(const struct sip_step *s, uint8_t *p)
 bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n)
 {
 	const struct sip_via *v = &s->p->msg.via[0];
-	struct list l = {.s = out};
+	struct list l = {.s = out, .cap = 2};
 	uint8_t *p;
 
 	*n = 0;
@@ -218,7 +218,7 @@ static bool wants_path(const struct sip_step *s)
 static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_out *o)
 {
 	const struct sip_msg *m = &s->p->msg;
-	size_t cap = 720 + o->sent_by.n + 2 * o->out.text.n + o->in.text.n; /* Via 190, two Record-Routes 220, Path 150, Max-Forwards 18, and names */
+	size_t cap = 770 + s->conf->source_header.n + o->sent_by.n + 2 * o->out.text.n + o->in.text.n; /* Via 190, two Record-Routes 220, Path 150, Max-Forwards 18, source 50, and names */
 	uint8_t *p = hf_arena_alloc(s->ctx->arena, cap);
 	struct hf_writer w = hf_writer_on(p, cap);
 
@@ -231,6 +231,8 @@ static struct hf_bytes our_headers(const struct sip_step *s, const struct sip_ou
 		write_record_routes(s, o, &w);
 	if (wants_path(s))
 		write_path(s, o, &w);
+	if (sip_source_told(s, o))
+		sip_source_write(s, &w);
 	HF_BUG_ON(w.full);
 	return hf_writer_view(&w);
 }
@@ -318,12 +320,26 @@ struct hf_bytes sip_length_line(struct sip_step *s)
 	return hf_writer_view(&w);
 }
 
+/* Lines that only we may write; how many. */
+static unsigned edit_source(const struct sip_step *s, const struct sip_out *o, struct list *l)
+{
+	uint32_t at = s->p->msg.start_end;
+	struct sip_span line;
+	unsigned n = 0;
+
+	for (; sip_source_next(s, o, &at, &line); n++)
+		if (l)
+			add(l, line.at, line.n, HF_NONE);
+	return n;
+}
+
 bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
 {
-	struct list l = {.s = hf_arena_alloc(s->ctx->arena, HF_SPLICES_MAX * sizeof *l.s)};
+	struct list l = {.cap = HF_SPLICES_MAX + edit_source(s, o, NULL)};
 	struct hf_splice via[2];
 	unsigned n;
 
+	l.s = hf_arena_alloc(s->ctx->arena, l.cap * sizeof *l.s);
 	if (!l.s || !sip_edit_via(s, via, &n))
 		return false;
 	put(&l, s->p->msg.start_end, 0, our_headers(s, o));
@@ -331,6 +347,7 @@ bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
 		put(&l, via[i].at, via[i].cut, via[i].put);
 	edit_version(s, &l);
 	edit_hops(s, &l);
+	edit_source(s, o, &l);
 	if (o->strict)
 		edit_to_strict(s, &l);
 	else if (s->p->strict)

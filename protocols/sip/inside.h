@@ -94,6 +94,7 @@ struct sip_conf {
 	uint64_t early_expiry, session_expiry; /* ms */
 	uint64_t options, sips, path;
 	struct hf_bytes own_names;             /* host names, blanks between */
+	struct hf_bytes source_header;         /* in which servers read the client's address; empty: in none */
 	struct sip_words deny_agents;          /* beginnings of User-Agent */
 	struct sip_words priority;             /* users, and URIs with a colon, that limits pass over */
 	struct sip_codes probe_codes;
@@ -106,7 +107,7 @@ enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no s
 
 enum { SIP_DATAGRAM_MAX = 65507 /* of UDP over IPv4 */ };
 
-enum { SIP_N_OPTIONS = 25 };
+enum { SIP_N_OPTIONS = 26 };
 extern const struct hf_option sip_options[SIP_N_OPTIONS];
 enum hf_err sip_options_check(void *conf, const struct hf_says *says);
 
@@ -227,6 +228,8 @@ int sip_kind_of(struct hf_bytes word);
 const struct sip_key *sip_chain_has(const struct sip_keys *k, enum sip_key_kind kind);
 /* The long name of a header that may be given by its short one. */
 struct hf_bytes sip_header_name(struct hf_bytes name);
+/* Of 1 to max octets, none of which ends a token (RFC 3261 25.1). */
+bool sip_is_token(struct hf_bytes text, size_t max);
 
 /* ---- keys.c, typed.c ---- */
 
@@ -308,6 +311,15 @@ bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n
 
 /* The Content-Length header that a stream needs and the message has not (RFC 3261 18.3). p == NULL: no room. */
 struct hf_bytes sip_length_line(struct sip_step *s);
+
+/* ---- source.c: the client's address in a header of its own, for servers ---- */
+
+enum hf_err sip_source_header_read(struct hf_bytes text, void *field, struct hf_writer *why);
+/* Has what goes there the header? */
+bool sip_source_told(const struct sip_step *s, const struct sip_out *o);
+void sip_source_write(const struct sip_step *s, struct hf_writer *w);
+/* The next line of the message that has to go, since only we may say it; *at as for sip_line_next. False: none. */
+bool sip_source_next(const struct sip_step *s, const struct sip_out *o, uint32_t *at, struct sip_span *line);
 
 /* ---- stream.c ---- */
 

@@ -45,6 +45,9 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Over what a request to a sips: URI may pass between here and the servers: TLS alone, any other is refused with 416; or anything, where that network is trusted."},
 	{"own-names", HF_OPT_TEXT, LIVE, AT(own_names), .max = 4096, .dflt = "",
 	 .help = "Host names that mean this gateway in Route and Request-URI, blanks between; its addresses and advertised names are known."},
+	{"client-address-header", HF_OPT_CUSTOM, LIVE, AT(source_header), .unit = "off | NAME", .dflt = "off", .read = sip_source_header_read,
+	 .help = "A header in which servers read the address that a client's request came from (X-Client-Address; X-AUTH-IP for FreeSWITCH). Copies of it that clients "
+		 "send are taken out, and no client gets it; what servers send to servers keeps it."},
 	{"deny-user-agent", HF_OPT_CUSTOM, LIVE, AT(deny_agents), .unit = "off | WORD ...", .read = sip_words_read,
 	 .dflt = "friendly-scanner friendly-request sipvicious sipcli sip-scan sipscan sundayddr iwar vaxsipuseragent vaxipuseragent pplsip",
 	 .help = "Programs that look for holes: a request of a client whose User-Agent begins so, in any case, is dropped without an answer."},
