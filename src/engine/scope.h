@@ -54,7 +54,8 @@ static inline enum hf_verdict verdict(const struct hf_engine *e, const struct sc
 
 static inline bool fits(const struct hf_engine *e, const struct scope *s, uint16_t id) { return verdict(e, s, id) == HF_VERDICT_TAKEN; }
 
-/* Of those that fit, who costs least; equals by their names. Inlined for its cost, which is a constant wherever it counts. */
+/* Of those that fit, who costs least; equals by their names. Whether it fits is asked of who would be the best one alone: a guess that is hard to make, of
+ * few. Inlined for its cost, which is a constant wherever it counts. */
 static inline __attribute__((always_inline)) uint16_t scope_cheapest(struct hf_engine *e, const struct scope *s, const struct lot *l,
 	uint64_t (*cost)(const struct hf_engine *e, uint16_t id, const struct lot *l))
 {
@@ -62,12 +63,9 @@ static inline __attribute__((always_inline)) uint16_t scope_cheapest(struct hf_e
 	uint16_t best = 0;
 
 	for (uint16_t id = 1; id <= last_id(e); id++) {
-		uint64_t c;
+		uint64_t c = cost(e, id, l);
 
-		if (!fits(e, s, id))
-			continue;
-		c = cost(e, id, l);
-		if (c > best_cost || (best && !place_before(e, id, c, best, best_cost)))
+		if (c > best_cost || !fits(e, s, id) || (best && !place_before(e, id, c, best, best_cost)))
 			continue;
 		best = id;
 		best_cost = c;
