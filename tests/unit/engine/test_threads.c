@@ -6,6 +6,13 @@
 
 enum { T0 = 1000000, WORKERS = 2, SESSIONS = 400 };
 
+#ifdef __SANITIZE_THREAD__
+#define FULL_STEPS 1000000u /* each costs some thirty as much */
+#else
+#define FULL_STEPS 20000000u
+#endif
+static unsigned steps_of(unsigned small) { return farm_full() ? FULL_STEPS : small; }
+
 struct work {
 	struct farm *f;
 	uint64_t seed;
@@ -101,7 +108,7 @@ static void together(enum hf_method method, enum hf_mode mode)
 	struct work w[WORKERS];
 	pthread_t t[WORKERS];
 	uint64_t seed = 21;
-	unsigned steps = farm_full() ? 20000000 : 60000;
+	unsigned steps = steps_of(60000);
 
 	for (unsigned i = 0; i < WORKERS; i++) {
 		w[i] = (struct work){.f = f, .seed = 31 + i, .steps = steps};
@@ -221,7 +228,7 @@ static void gone_in_between(void **state)
 
 	(void)state;
 	for (enum hf_balance b = HF_BALANCE_LEAST; b <= HF_BALANCE_RANDOM; b++) {
-		unsigned steps = farm_full() ? 20000000 : 200000;
+		unsigned steps = steps_of(200000);
 		struct farm *f = farm_fill(farm_with((struct hf_engine_conf){.mode = HF_MODE_TABLE, .balance = b, .max_entries = 1000}, T0), SERVERS, T0);
 		struct work w[WORKERS];
 		pthread_t t[WORKERS];
@@ -252,7 +259,7 @@ static void last_place(void **state)
 	f->m[0].max = 1;
 	assert_int_equal(farm_apply(f, T0), HF_OK);
 	for (unsigned i = 0; i < WORKERS; i++) {
-		w[i] = (struct work){.f = f, .seed = 71 + i, .steps = farm_full() ? 20000000 : 500000};
+		w[i] = (struct work){.f = f, .seed = 71 + i, .steps = steps_of(500000)};
 		assert_int_equal(pthread_create(&t[i], NULL, racer, &w[i]), 0);
 	}
 	for (unsigned i = 0; i < WORKERS; i++) {
