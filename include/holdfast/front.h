@@ -88,7 +88,7 @@ enum hf_event_kind {
 	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server. ctx->parcel NULL (framed): it failed
 	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was */
 	HF_EV_WAKE,   /* a hold's deadline; or, once on a relayed flow, `relay.mark` octets have passed each way */
-	HF_EV_HELD,   /* in place of CHOICE: this worker holds a parcel with the tag that ASK named */
+	HF_EV_HELD,   /* in place of CHOICE: a parcel with the tag that ASK named is held. Another worker's: there, after the same parcel as BYTES */
 	HF_EV_LETTER, /* this parcel was passed to a hold; `hold` NULL: that is gone, or the letter could not be posted */
 	HF_EV_NOTE,   /* `bytes` are a note to a hold */
 	HF_EV_END,    /* the flow has ended; only LEARN, END and EVIDENCE may answer */
@@ -189,7 +189,7 @@ struct hf_ask {
 	const char *ended;       /* the key's session ends with this: a word, constant; NULL: it does not */
 	uint64_t beside[HF_BESIDE]; /* datagrams: names of relayed flows (relay.names), 0: none. The server of the one flow that has the first of them which any
 	                          * has is chosen, and nothing else that this asks for is looked at; none = NO_SESSION or MANY_SESSIONS */
-	uint64_t tag;            /* parcels: a hold of this worker and service with this tag comes first, as HELD; 0: none does. A hold needs one to be named */
+	uint64_t tag;            /* parcels: a hold of this service with this tag comes first, as HELD; 0: none does. A hold needs one to be named */
 };
 
 enum hf_to {

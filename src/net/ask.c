@@ -194,6 +194,8 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		p->next = HF_EV_HELD;
 		return;
 	}
+	if (a->tag && told_carry(p, a->tag))
+		return;
 	p->next = HF_EV_CHOICE;
 	p->sticky = a->key.fp;
 	p->holds = a->holds;

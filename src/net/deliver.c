@@ -179,7 +179,7 @@ static void steps(struct parcel *p)
 		p->failed = 0;
 		p->entered = false;
 		p->rt->front->step(&p->ctx, &p->ev, &acts);
-		if (p->ctx.seen.name && p->ev.kind == HF_EV_BYTES && p->w)
+		if (p->ctx.seen.name && p->ev.kind == HF_EV_BYTES && p->w && !p->carried)
 			notice_came(p);
 		for (unsigned i = 0; i < acts.n; i++)
 			if (allowed(p, acts.a[i].kind))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "holdfast/clock.h"
+#include "keepers.h"
 #include "tags.h"
 #include "wheel.h"
 
@@ -29,8 +30,9 @@ struct hold { /* what finding and keeping it needs fills a line of the cache; ne
 	struct hf_addr source, local;
 	struct hf_flow_name flow; /* generation 0: a datagram */
 };
-/* A held request costs its octets and at most 512: its place, a place among the tags, which may just have doubled, the heads of two allocations. */
-_Static_assert(sizeof(struct hold) + 2 * 2 * sizeof(struct tag_cell) + 2 * 16 <= 512, "a hold is small");
+/* A held request costs its octets and at most 512: its place, a place among the tags here and one among all workers', which may just have doubled, the
+ * heads of two allocations. */
+_Static_assert(sizeof(struct hold) + 2 * 2 * 2 * sizeof(struct tag_cell) + 2 * 16 <= 512, "a hold is small");
 
 struct holds {
 	struct worker *w;
@@ -194,8 +196,10 @@ struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOL
 		.flow = p->ev.flow_name, .n = octets.n, .octets = copy};
 	memcpy(x->state, state, HF_HOLD_STATE);
 	h->octets += octets.n;
-	if (tag)
+	if (tag) {
 		tags_put(&h->tags, tag, x);
+		keepers_put(h->w->net->keepers, tag, h->w);
+	}
 	set_due(h, x, ms);
 	return x;
 }
@@ -221,8 +225,10 @@ void hold_end(struct worker *w, struct hold *x)
 {
 	struct holds *h = w->holds;
 
-	if (x->tag)
-		tags_take(&h->tags, x->tag, x);
+	if (x->tag) {
+		(void)tags_take(&h->tags, x->tag, x);
+		keepers_take(w->net->keepers, x->tag, w);
+	}
 	wheel_stop(&h->wheel, &x->due);
 	let_go(h, x);
 	x->awake = false;

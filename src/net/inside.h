@@ -10,6 +10,7 @@
 #include "holdfast/clock.h"
 #include "holdfast/rate.h"
 #include "holdfast/store.h"
+#include "letter.h"
 #include "member.h"
 #include "poller.h"
 
@@ -165,43 +166,6 @@ struct wire;
 struct wire *layers_over(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t, int fd, const struct hf_addr *to) HF_MUST_USE;
 bool layers_of_pool(const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why) HF_MUST_USE;
 
-/* ---- letters (letter.c): by value, bounded in octets ---- */
-
-struct box {
-	pthread_mutex_t lock;
-	uint8_t *ring;
-	size_t cap, head, used;
-	bool rung;          /* its owner has been woken for what is in it */
-	atomic_bool any;
-};
-
-enum letter_kind {
-	LETTER_TO_FLOW = 1,
-	LETTER_PASS,        /* a parcel as received, for a hold */
-	LETTER_NOTE,        /* HF_NOTE octets for a hold: its worker is not woken for it */
-	LETTER_FLOW_ENDED,  /* the flow: what is beside it ends, too */
-	LETTER_TURN,        /* a flow that waits at a gate is first, and there is room */
-};
-struct letter {
-	uint32_t size;      /* of what follows the head */
-	uint16_t kind;
-	uint16_t service;   /* id */
-	struct hf_flow_name flow; /* or a hold's */
-	/* TO_FLOW, framed: when the flow is gone, to addr over transport (port 0: nowhere). PASS: where it came from, and over what */
-	struct hf_addr addr;
-	uint32_t listener;  /* hash */
-	enum hf_transport transport;
-};
-bool letter_init(struct box *b, size_t cap);
-void letter_fini(struct box *b);
-/* Any thread. False: the box is full; nothing was put in. */
-bool letter_post(struct worker *to, const struct letter *head, struct hf_bytes body) HF_MUST_USE;
-/* The owner: takes the oldest letter into buf (LETTER_MAX octets). */
-#define LETTER_MAX (128u * 1024)
-bool letter_take(struct box *b, struct letter *head, uint8_t *buf);
-/* Is there any? Without the lock; true a little late is fine. */
-static inline bool letter_any(struct box *b) { return atomic_load_explicit(&b->any, memory_order_acquire); }
-
 /* ---- the worker (worker.c) ---- */
 
 struct listening { /* a listener that this worker watches */
@@ -294,6 +258,7 @@ struct hf_net {
 	struct sources *path_sources; /* flows of datagrams likewise */
 	struct anchors *anchors;     /* flows that those may be beside, by name */
 	struct peers *peers;         /* ... that carry messages, by address and port */
+	struct keepers *keepers;     /* of holds, by tag; NULL: there is one worker */
 	struct tales *tales;         /* what will be told of sessions (tale.h) ... */
 	struct hf_lines *lines;      /* ... there; NULL: nowhere */
 	struct hf_timer *tales_sweep;
@@ -344,6 +309,7 @@ struct parcel {
 	struct hf_chosen chosen;
 	enum hf_event_kind next;      /* what the step's last act calls for; BYTES: nothing */
 	bool holds, entered;          /* ASK with `holds`; POOL, so that the same event comes again */
+	bool carried;                 /* it came to another worker first */
 	bool frees, sheds, spares;    /* when all steps are done, its hold ends / lets go of its octets / does so where room is short */
 	bool closed;                  /* the flow has ended under us */
 	size_t took;                  /* framed flows: octets of the message */
@@ -420,6 +386,8 @@ void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct
 /* PASS: true when a letter is on its way; else the parcel's next event is LETTER, here. */
 bool told_pass(struct parcel *p, const struct hf_flow_name *to);
 void told_note(struct parcel *p, const struct hf_act *act);
+/* To the worker that keeps something with the tag: true, and this parcel is over here. False: nobody else does, or his box is full. */
+bool told_carry(struct parcel *p, uint64_t tag);
 /* The owner's side. */
 void told_take(struct worker *w, const struct snap_service *s, const struct letter *l, struct hf_bytes body);
 

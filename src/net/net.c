@@ -9,6 +9,7 @@
 #include "gate.h"
 #include "guard.h"
 #include "discover.h"
+#include "keepers.h"
 #include "names.h"
 #include "probe.h"
 #include "peers.h"
@@ -50,6 +51,7 @@ static void free_all(struct hf_net *net)
 	sources_free(net->path_sources);
 	anchors_free(net->anchors);
 	peers_free(net->peers);
+	keepers_free(net->keepers);
 	hf_timer_free(net->tales_sweep);
 	tales_free(net->tales);
 	if (net->old)
@@ -94,9 +96,10 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->path_sources = sources_new(site->hash_key);
 	net->anchors = anchors_new(site->hash_key);
 	net->peers = peers_new(site->hash_key);
+	net->keepers = workers > 1 ? keepers_new() : NULL;
 	net->tales = tales_new();
 	net->tales_sweep = hf_timer_new(control, sweep, net);
-	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->discover || !net->sources || !net->path_sources || !net->anchors || !net->peers || !net->tales || !net->tales_sweep)
+	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->discover || !net->sources || !net->path_sources || !net->anchors || !net->peers || (workers > 1 && !net->keepers) || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;

@@ -110,9 +110,23 @@ static bool is_answer(const struct parcel *p, const struct hf_send *s)
 	return s->base.p && (at < from || at >= from + p->ev.bytes.n);
 }
 
+static bool send_flow(struct parcel *p, const struct hf_send *s);
+
+/* Over the connection that it came by, which is another worker's. */
+static void send_carried(struct parcel *p, const struct hf_send *s)
+{
+	struct hf_send by = *s;
+
+	by.flow = p->ev.flow_name;
+	if (!send_flow(p, &by))
+		parcel_count(p, HF_R_FLOW_GONE);
+}
+
 static void send_source(struct parcel *p, const struct hf_send *s)
 {
-	if (!p->flow && !may_answer(p, &p->ev.source))
+	if (p->carried && hf_transport_is_stream(p->ev.transport))
+		send_carried(p, s);
+	else if (!p->flow && !may_answer(p, &p->ev.source))
 		parcel_count(p, HF_R_ANSWER_LIMIT);
 	else if (!p->flow)
 		send_from(p, p->ev.listener, &p->ev.source, &p->ev.local, s);
@@ -121,8 +135,6 @@ static void send_source(struct parcel *p, const struct hf_send *s)
 	else
 		notice_sent(p, s, p->ev.transport, &p->ev.local, p->ev.local.port, &p->ev.source);
 }
-
-static bool send_flow(struct parcel *p, const struct hf_send *s);
 
 static void send_return(struct parcel *p, const struct hf_send *s)
 {

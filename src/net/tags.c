@@ -29,16 +29,19 @@ bool tags_widen(struct tags *t, uint32_t n)
 	return true;
 }
 
-void tags_take(struct tags *t, uint64_t tag, const void *of)
+bool tags_take(struct tags *t, uint64_t tag, const void *of)
 {
 	uint32_t hole = place(t, tag);
 
-	while (t->cell[hole].of != of)
+	while (t->cell[hole].of && (t->cell[hole].of != of || t->cell[hole].tag != tag))
 		hole = (hole + 1) & t->mask;
+	if (!t->cell[hole].of)
+		return false;
 	for (uint32_t i = (hole + 1) & t->mask; t->cell[i].of; i = (i + 1) & t->mask)
 		if (((i - place(t, t->cell[i].tag)) & t->mask) >= ((i - hole) & t->mask)) { /* its own place is not behind the hole */
 			t->cell[hole] = t->cell[i];
 			hole = i;
 		}
 	t->cell[hole].of = NULL;
+	return true;
 }

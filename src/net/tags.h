@@ -19,7 +19,7 @@ struct tags {
 /* Room for n, a power of two. False: no memory; nothing has changed. */
 bool tags_widen(struct tags *t, uint32_t n);
 void tags_put(struct tags *t, uint64_t tag, void *of);
-void tags_take(struct tags *t, uint64_t tag, const void *of); /* it is there */
+bool tags_take(struct tags *t, uint64_t tag, const void *of); /* false: it is not there */
 
 /* A walk over those that may have the tag, until a free one. */
 static inline const struct tag_cell *tags_first(const struct tags *t, uint64_t tag) { return &t->cell[tag >> 32 & t->mask]; }

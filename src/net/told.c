@@ -4,6 +4,7 @@
  * a parcel goes round until one knows it.
  * Knows no protocol. */
 #include "inside.h"
+#include "keepers.h"
 
 static bool is_old(const struct worker *w, const struct hf_flow_name *to) { return to->boot != w->net->site.boot; }
 
@@ -54,6 +55,42 @@ void told_note(struct parcel *p, const struct hf_act *act)
 	}
 }
 
+bool told_carry(struct parcel *p, uint64_t tag)
+{
+	const struct letter l = {.kind = LETTER_CARRY, .service = p->rt->id, .flow = p->ev.flow_name, .addr = p->ev.source, .local = p->ev.local,
+		.transport = p->ev.transport, .listener = p->ev.listener->hash, .member = p->ev.member};
+	struct worker *to = p->hold || p->story || p->carried ? NULL : keepers_find(p->w->net->keepers, tag, p->w);
+	struct hf_bytes b = hf_bytes_sub(p->ev.bytes, 0, p->took ? p->took : p->ev.bytes.n);
+
+	if (!to || b.n > LETTER_MAX)
+		return false;
+	if (letter_post(to, &l, b))
+		return true;
+	parcel_count(p, HF_R_LETTER_BOX_FULL);
+	return false;
+}
+
+/* It came to another worker, which has counted it and looked at its source. If what it is about has ended meanwhile, it is a new one here. */
+static void carried(struct worker *w, const struct snap_service *s, const struct letter *l, struct hf_bytes body)
+{
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool, .carried = true};
+	const struct hf_listener_info *info = snap_listener(s, l->listener, NULL);
+	_Alignas(8) uint8_t state[HF_FLOW_STATE] = {0}; /* it is whole: what its connection remembers of others does not matter */
+
+	if (!info)
+		info = &s->infos[0];
+	hf_arena_reset(&w->arena);
+	deliver_ctx(w, s, &p.ctx);
+	p.ctx.flow = state;
+	p.ev = (struct hf_event){.kind = HF_EV_BYTES, .bytes = body, .listener = info, .source = l->addr, .local = l->local, .transport = l->transport, .flow_name = l->flow};
+	deliver_speaker(s, info, &p.ev);
+	if (l->member) {
+		p.ev.member = l->member;
+		p.ev.from_servers = true;
+	}
+	deliver_run(&p);
+}
+
 /* The parcel as if it had come here; whatever the hold wants with it, or none of it is left. */
 static void passed(struct worker *w, const struct snap_service *s, const struct letter *l, struct hf_bytes body)
 {
@@ -78,8 +115,8 @@ void told_take(struct worker *w, const struct snap_service *s, const struct lett
 {
 	struct hold *x;
 
-	if (l->kind == LETTER_PASS) {
-		passed(w, s, l, body);
+	if (l->kind == LETTER_PASS || l->kind == LETTER_CARRY) {
+		(l->kind == LETTER_PASS ? passed : carried)(w, s, l, body);
 		return;
 	}
 	x = hold_find(w, s->rt, &l->flow);

@@ -144,6 +144,51 @@ def cancelled(s):
         g.stop()
 
 
+def other_connections(s):
+    """What a client sends again, or takes back, over other connections, which any worker may have, finds its request where it is held: the home server
+    was silent and hears no more of it, the one that rings hears of its end."""
+    (a, at_a), (b, at_b) = endpoint(), endpoint()
+    with a, b, contextlib.ExitStack() as open_ones:
+        g = s.gateway(ini(s, "oth", [f"oth1 {at_a}", f"oth2 {at_b}"], listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="oth")
+        first, second = (a, b) if g.where("call-id:oth1@lab.example")["server"] == "oth1" else (b, a)
+
+        def say(method):
+            c = open_ones.enter_context(socket.create_connection(hop(g.at("calls", "tcp")), 20))
+            c.settimeout(10 * SLOW)
+            c.sendall(request("192.0.2.1:5060", 1, method, "TCP", "oth"))
+            return c
+
+        def hear(c, status):
+            got = b""
+            while b"SIP/2.0 %d " % status not in got:
+                part = c.recv(65535)
+                check(part, "no", status, "in", got)
+                got += part
+        caller = say("INVITE")
+        second.settimeout(20 * SLOW)
+        invite, source = second.recvfrom(65535)
+        second.sendto(answer(invite, 180), source)
+        hear(caller, 180)
+        first.settimeout(0.2)
+        with contextlib.suppress(socket.timeout):
+            while True:
+                first.recv(65535)
+        again = [say("INVITE") for _ in range(12)]
+        for _ in range(8):                                 # behind them all
+            hear(say("CANCEL"), 200)
+        methods = []
+        while not methods or methods[-1] != "CANCEL":
+            methods.append(Message(second.recv(65535)).method)
+        equal(set(methods), {"INVITE", "CANCEL"}, "what the second server heard")
+        equal(g.drops()["cancelled"], 8, "CANCELs that were answered, and no INVITE that was held a second time")
+        with contextlib.suppress(socket.timeout):
+            check(False, "the silent server heard", Message(first.recv(65535)).start, "of", len(again), "repetitions")
+        second.sendto(answer(invite, 487), source)
+        hear(caller, 487)
+        until("no session is left", lambda: sum(sessions(g).values()) == 0)
+        g.stop()
+
+
 def dead_behind_cancel(s):
     """A server that rang dies before CANCEL: it is told again, and the caller has its 487 in 8 s, not in 32."""
     (a, at_a), (c, me) = endpoint(), endpoint()
@@ -278,5 +323,5 @@ def a_server_dies(s):
 
 
 def run(s):
-    for case in (refusing, silent, once, cancelled, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
+    for case in (refusing, silent, once, cancelled, other_connections, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
         case(s)

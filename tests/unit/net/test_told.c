@@ -4,10 +4,11 @@
 #define TAG 0x1122334455667788u
 
 static struct {
-	unsigned held, letters, lost, notes, woken;
+	unsigned held, unheld, letters, lost, notes, woken;
 	uint8_t note[HF_NOTE], state[HF_HOLD_STATE];
 	size_t kept;             /* octets of the hold, as its last event found them */
 	struct hf_flow_name name;
+	struct hf_addr source, local; /* of what was found to be held */
 	bool shed, spare;
 } got;
 
@@ -68,10 +69,15 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		datagram(ev, acts);
 		return;
 	case HF_EV_CHOICE:
-		chosen(ev, acts);
+		if (ev->bytes.p[0] == 'h')
+			chosen(ev, acts);
+		else
+			got.unheld++;
 		return;
 	case HF_EV_HELD:
 		got.held++;
+		got.source = ev->source;
+		got.local = ev->local;
 		saw(ev);
 		return;
 	case HF_EV_LETTER:
@@ -172,6 +178,30 @@ static void over_a_restart(void **state)
 	assert_int_equal(got.lost, 0);
 	deliver_letters(other);
 	assert_true(got.lost == 1 && !letter_any(&rig.w->box));
+}
+
+/* What is sent again to another worker goes to the one that keeps it, and with it where it came from; what nobody keeps, or when that has ended on its
+ * way, is new where it is. Fails when hold_keep does not say who keeps it, hold_end leaves that behind, or ask_engine does not look. */
+static void carried(void **state)
+{
+	struct worker *other = &rig.net->workers[1];
+	struct hf_addr from = {.family = 4, .ip = {192, 0, 2, 8}, .port = 5062};
+
+	(void)state;
+	keep();
+	deliver_datagram(other, &rig.service, 0, HF_LIT("find"), &from, &rig.info.addr);
+	assert_int_equal(got.held, 0);
+	deliver_letters(rig.w);
+	assert_int_equal(got.held, 1);
+	assert_int_equal(got.kept, 4);
+	assert_true(hf_addr_eq(&got.source, &from) && hf_addr_eq(&got.local, &rig.info.addr));
+	deliver_datagram(other, &rig.service, 0, HF_LIT("find"), &from, &rig.info.addr);
+	hold_end(rig.w, hold_find(rig.w, &rig.rt, &to));
+	deliver_letters(rig.w);
+	assert_int_equal(got.unheld, 1);
+	deliver_datagram(other, &rig.service, 0, HF_LIT("find"), &from, &rig.info.addr);
+	assert_false(letter_any(&rig.w->box));
+	assert_int_equal(got.unheld, 2);
 }
 
 static int two(void **state)
@@ -330,7 +360,7 @@ static void places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(by_name), cmocka_unit_test_setup_teardown(over_a_restart, two, one), T(by_tag), T(tags_of_others), T(note_here), T(by_letter), T(behind_notes), T(many_notes), T(places)};
+	const struct CMUnitTest tests[] = {T(by_name), cmocka_unit_test_setup_teardown(over_a_restart, two, one), cmocka_unit_test_setup_teardown(carried, two, one), T(by_tag), T(tags_of_others), T(note_here), T(by_letter), T(behind_notes), T(many_notes), T(places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
