@@ -27,7 +27,8 @@
 	X(REQUESTS, "requests") X(ANSWERS, "answers") X(PLACED, "placed") X(MESSAGES, "messages") X(AFTER_US, "after_us") X(WAY, "way") X(PEER, "peer") X(PORT, "port") \
 	X(METHOD, "method") \
 	X(EXPORT, "export") X(SENT, "sent") X(DATAGRAM_FLOWS, "datagram_flows") \
-	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after")
+	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after") \
+	X(FAIR_SLOTS, "fair_slots")
 
 enum hf_field {
 #define X(e, name) HF_F_##e,

@@ -197,6 +197,28 @@ void list_seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to, 
 		json_null(j, field);
 }
 
+struct shares list_shares(struct hf_engine *e)
+{
+	struct shares s = {0, 0};
+	struct hf_engine_counts n;
+	struct hf_member_record r;
+
+	hf_engine_counts(e, &n);
+	s.slots = n.slots;
+	for (unsigned id = 1; id <= hf_engine_last_id(e); id++)
+		if (hf_engine_state(e, (uint16_t)id, NULL) == HF_STATE_UP && hf_engine_record(e, (uint16_t)id, &r))
+			s.weights += r.run_weight == HF_WEIGHT_FILE ? r.file_weight : r.run_weight;
+	return s;
+}
+
+void list_fair(const struct shares *s, const struct hf_server_view *v, struct json *j)
+{
+	if (v->state == HF_STATE_UP && s->weights)
+		json_uint(j, HF_F_FAIR_SLOTS, (s->slots * (uint64_t)v->weight + s->weights / 2) / s->weights);
+	else
+		json_null(j, HF_F_FAIR_SLOTS);
+}
+
 /* What was sent there, by why, and what it answered. */
 static void tallies(struct gateway *g, const char *pool, uint16_t id, struct json *j)
 {
@@ -233,7 +255,7 @@ static void agent(const struct hf_member_view *m, const struct hf_server_view *v
 	json_close(j, '}');
 }
 
-static void server(struct gateway *g, const char *pool, const struct hf_server_view *v, uint64_t now, struct json *j)
+static void server(struct gateway *g, const char *pool, const struct hf_server_view *v, const struct shares *shares, uint64_t now, struct json *j)
 {
 	struct hf_member_view m = {.last_failure = ""};
 
@@ -259,6 +281,7 @@ static void server(struct gateway *g, const char *pool, const struct hf_server_v
 	else
 		json_uint(j, HF_F_CAP, v->cap);
 	json_uint(j, HF_F_SLOTS, v->slots);
+	list_fair(shares, v, j);
 	json_uint(j, HF_F_SINCE_S, (now - v->since_ms) / 1000);
 	json_str(j, HF_F_LAST_FAILURE, m.last_failure);
 	list_seconds(HF_F_LAST_FAILURE_S, m.last_failure_ms, m.last_failure_ms, now, j);
@@ -283,10 +306,11 @@ void list_servers(struct gateway *g, struct json *j)
 	json_open(j, HF_F_SERVERS, '[');
 	for (unsigned i = 0; i < c->n_pools; i++) {
 		struct hf_engine *e = hf_net_engine(g->net, c->pools[i].name);
+		struct shares shares = e ? list_shares(e) : (struct shares){0};
 
 		for (unsigned id = 1; e && id <= hf_engine_last_id(e); id++)
 			if (hf_engine_server(e, (uint16_t)id, &v))
-				server(g, c->pools[i].name, &v, now, j);
+				server(g, c->pools[i].name, &v, &shares, now, j);
 	}
 	json_close(j, ']');
 }

@@ -15,6 +15,14 @@ void list_servers(struct gateway *g, struct json *j);
 void list_marks(const struct hf_server_view *v, struct json *j);
 /* Seconds from or to a moment; null when there is none (ms 0). */
 void list_seconds(enum hf_field field, uint64_t ms, uint64_t from, uint64_t to, struct json *j);
+/* What slots are shared by: how many there are, and the weights of the servers that are up. */
+struct shares {
+	uint32_t slots;
+	uint64_t weights;
+};
+struct shares list_shares(struct hf_engine *e); /* O(servers) */
+/* "fair_slots": as many as the server's weight stands for; null unless it is up. */
+void list_fair(const struct shares *s, const struct hf_server_view *v, struct json *j);
 /* A whole answer. HF_ENOENT, HF_EEXIST, HF_EINVAL: nothing was written but `why`. */
 enum hf_err list_where(struct gateway *g, const struct command *c, struct json *j, struct hf_writer *why) HF_MUST_USE;
 

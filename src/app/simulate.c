@@ -28,7 +28,7 @@ static bool go_on(void *arg)
 	return !atomic_load_explicit(&s->errand.stop, memory_order_relaxed);
 }
 
-static void tell_server(struct simulation *s, uint16_t id, const struct hf_foresight *f, struct json *j)
+static void tell_server(struct simulation *s, uint16_t id, const struct hf_foresight *f, const struct shares *shares, struct json *j)
 {
 	const struct hf_foreseen *x = &f->server[id];
 	struct hf_server_view v;
@@ -41,6 +41,7 @@ static void tell_server(struct simulation *s, uint16_t id, const struct hf_fores
 	json_uint(j, HF_F_WEIGHT, v.weight);
 	json_uint(j, HF_F_SLOTS_BEFORE, x->slots[0]);
 	json_uint(j, HF_F_SLOTS_AFTER, x->slots[1]);
+	list_fair(shares, &v, j);
 	json_uint(j, HF_F_SESSIONS_BEFORE, x->sessions[0]);
 	json_uint(j, HF_F_SESSIONS_AFTER, x->sessions[1]);
 	json_close(j, '}');
@@ -48,6 +49,8 @@ static void tell_server(struct simulation *s, uint16_t id, const struct hf_fores
 
 static void tell(struct simulation *s, const struct hf_foresight *f, struct json *j)
 {
+	const struct shares after = list_shares(s->twin);
+
 	json_open(j, JSON_ITEM, '{');
 	json_bool(j, HF_F_OK, true);
 	json_str(j, HF_F_POOL, s->pool_name);
@@ -64,7 +67,7 @@ static void tell(struct simulation *s, const struct hf_foresight *f, struct json
 	json_uint(j, HF_F_SPILLED, f->spilled);
 	json_open(j, HF_F_SERVERS, '[');
 	for (uint16_t id = 1; id <= f->last_id; id++)
-		tell_server(s, id, f, j);
+		tell_server(s, id, f, &after, j);
 	json_close(j, ']');
 	json_close(j, '}');
 }

@@ -7,7 +7,7 @@ from scenario import check, equal, until
 STATUS = "version boot pid uptime_s workers config_file config_generation services pools"
 SERVICE = "name protocol pool listen sessions max_sessions flows parcels drops"
 POOL = "name affinity hash slots entries exceptions max_entries"
-SERVER = "pool name address transport state marks weight file_weight sessions flows connecting queued cap slots since_s last_failure last_failure_s agent max_sessions deadline_s removed"
+SERVER = "pool name address transport state marks weight file_weight sessions flows connecting queued cap slots fair_slots since_s last_failure last_failure_s agent max_sessions deadline_s removed"
 WHERE = "pool key fingerprint slot owner server why state expires_s runner_up"
 
 

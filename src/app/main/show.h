@@ -20,6 +20,14 @@ extern const unsigned n_commands;
 bool show_get(const struct hf_json *in, enum hf_field f, struct hf_json *out);
 /* A field as printable text ("-" for null): the terminal never sees an octet that a peer chose. Valid until the 16th next call. */
 const char *show_text(const struct hf_json *in, enum hf_field f);
+/* A number of an answer, 0 when there is none; seconds as people say them, valid until the fourth next call. */
+uint64_t show_number(const struct hf_json *in, enum hf_field f);
+const char *show_duration(uint64_t s);
+/* tables.c: whole answers. */
+void show_servers(const struct hf_json *answer);
+void show_sessions(const struct hf_json *answer);
+void show_simulation(const struct hf_json *answer);
+void show_trace(const struct hf_json *answer);
 /* The lines of a refused or warned configuration. */
 void show_findings(const struct hf_json *answer, FILE *to);
 

@@ -81,13 +81,14 @@ static void servers_have_their_fields(void **state)
 	gate_open(&g, TWO_POOLS);
 	assert_true(gate_ask(&g, "servers", &a));
 	v = item(&a, "servers", 1);
-	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows connecting queued cap slots since_s last_failure last_failure_s agent max_sessions deadline_s removed placed answers ");
+	assert_keys(&v, "pool name address transport state marks weight file_weight sessions flows connecting queued cap slots fair_slots since_s last_failure last_failure_s agent max_sessions deadline_s removed placed answers ");
 	gate_assert_raw(&v, "pool", "p");
 	gate_assert_raw(&v, "name", "s2");
 	gate_assert_raw(&v, "address", "127.0.0.1:7002");
 	gate_assert_raw(&v, "transport", "udp");
 	gate_assert_raw(&v, "state", "up");
 	gate_assert_raw(&v, "weight", "50");
+	gate_assert_raw(&v, "fair_slots", "13107"); /* 50 of 250 of all */
 	gate_assert_raw(&v, "cap", "1"); /* load-factor = 1.5 */
 	gate_assert_raw(&v, "last_failure", "");
 	gate_assert_raw(&v, "removed", "false");
@@ -565,9 +566,10 @@ static void simulates_a_change(void **state)
 	gate_assert_raw(&a, "slots_astray", "0");
 	gate_assert_raw(&a, "arrivals", "2000"); /* a thousand a server; more where more are live, so that all are new in the end */
 	v = item(&a, "servers", 2);
-	assert_keys(&v, "name state weight slots_before slots_after sessions_before sessions_after ");
+	assert_keys(&v, "name state weight slots_before slots_after fair_slots sessions_before sessions_after ");
 	gate_assert_raw(&v, "name", "h3");
 	gate_assert_raw(&v, "slots_before", "0");
+	gate_assert_raw(&v, "fair_slots", "21845"); /* of the pool as it would be */
 	gate_assert_raw(&v, "sessions_before", "0");
 	assert_true(gate_ask(&g, "servers", &a));
 	assert_true(hf_json_find(&a, "servers", &v));
@@ -575,6 +577,7 @@ static void simulates_a_change(void **state)
 	assert_true(gate_ask(&g, "simulate drain h1", &a));
 	v = item(&a, "servers", 0);
 	gate_assert_raw(&v, "slots_after", "0");
+	gate_assert_raw(&v, "fair_slots", "null");
 	gate_assert_raw(&v, "state", "drain");
 	for (unsigned i = 200; i < 2001; i++) {
 		snprintf(key, sizeof key, "wave:%u", i);

@@ -57,8 +57,7 @@ static double peak_of(const char *before, int width, const char *after)
 }
 
 /* Property 1: ten servers, named as people name them, have a peak of at most 1.05 of the mean, and over a thousand sets of names it is at most 1.02
- * on average. A draw has no hard limit: shares spread by 1.17 %, so 1.05 is 4.3 sigma: of
- * 20,000 sets three have more, the worst 1.056. */
+ * on average. A draw has no hard limit: shares spread by 1.17 %, so 1.05 is 4.3 sigma: of 20,000 sets (the long form) three have more, the worst 1.056. */
 static void peak(void **state)
 {
 	static const struct { const char *before, *after; int width; } forms[] = {
@@ -66,23 +65,25 @@ static void peak(void **state)
 		{"node", ".example.net", 1}, {"192.0.2.", "", 1}, {"host-", "", 3}, {"", "", 1},
 	};
 	char name[16];
-	unsigned above = 0;
-	double sum = 0;
+	unsigned above = 0, sets = farm_full() ? 20000 : 1000;
+	double sum = 0, worst = 0;
 
 	(void)state;
 	carp_method.prepare();
 	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++)
 		assert_true(peak_of(forms[i].before, forms[i].width, forms[i].after) <= 1.05);
-	for (unsigned set = 0; set < 1000; set++) {
+	for (unsigned set = 0; set < sets; set++) {
 		double most;
 
 		snprintf(name, sizeof name, "n%u-", set);
 		most = peak_of(name, 1, "");
 		above += most > 1.05;
+		worst = most > worst ? most : worst;
 		sum += most;
 	}
-	assert_true(above <= 1);
-	assert_true(sum / 1000 <= 1.02);
+	assert_in_range(above, 0, farm_full() ? 3 : 1);
+	assert_true(worst <= 1.056);
+	assert_true(sum / sets <= 1.02);
 }
 
 /* Server i is removed, and returns: its slots move, no other does, and then all are as before. */
