@@ -129,7 +129,8 @@ struct hf_event {
 	const struct hf_listener_info *listener;
 	struct hf_addr source;  /* of the datagram or the client */
 	struct hf_addr local;   /* where it arrived */
-	enum hf_transport transport; /* what it came over */
+	enum hf_transport transport; /* what it came over; FAIL of a message that has come back: what it was to go over, UDP where that was a connection
+	                          * that is open (hf_send.if_open); `source` is where to */
 	uint32_t member;        /* parcels: the member whose exact address and port is the source, or to which we dialled this connection; or 0 */
 	bool from_servers;      /* it came from where servers are: a member, an inside listener, or `servers-from` */
 	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed: of a message that has come back, how it is reached now; `out` NULL: not */
@@ -216,6 +217,7 @@ struct hf_send {
 	uint32_t listener;    /* RETURN: its hash. SERVER, NEXT_HOP: 0 = net's choice, as told in hf_chosen.out / out_for */
 	struct hf_addr addr;  /* RETURN, NEXT_HOP */
 	enum hf_transport transport; /* RETURN, NEXT_HOP; SERVER: TCP sends over a connection to the address of a server whose line says UDP */
+	bool if_open;         /* NEXT_HOP over TCP: only by a connection with that address that is open; else FAIL, and nobody is dialled */
 	struct hf_addr local; /* RETURN: from this address (wildcard listeners); family 0: any */
 	struct hf_flow_name flow;
 	struct hf_bytes base; /* p == NULL: the event's octets */

@@ -40,15 +40,6 @@ bool sip_out_to(struct sip_step *s, const struct hf_chosen *c, struct sip_out *o
 	return out->sent_by.p && out->in.text.p;
 }
 
-static size_t length_of(const struct hf_send *send)
-{
-	size_t n = send->base.n;
-
-	for (unsigned i = 0; i < send->n_splices; i++)
-		n += send->splices[i].put.n - (size_t)send->splices[i].cut;
-	return n;
-}
-
 /* A long datagram becomes a message on a connection (RFC 3261 18.1.1): by the length of what goes out, unless what it belongs to has decided. Only the
  * transport in our Via is another then: sent-by stays, since servers tell transactions apart by it (17.2.3), and so does Record-Route, since what comes
  * later is of other lengths. */
@@ -60,7 +51,7 @@ static bool compose(struct sip_step *r, const struct hf_chosen *c, struct hf_sen
 	if (!sip_out_to(r, c, &out) || !sip_edit(r, &out, send))
 		return false;
 	if (c->transport == HF_UDP && *way == SIP_WAY_BY_LENGTH && r->conf->udp_to_tcp)
-		*way = length_of(send) > r->conf->udp_to_tcp ? SIP_WAY_CONNECTION : SIP_WAY_DATAGRAM;
+		*way = sip_sent_length(send) > r->conf->udp_to_tcp ? SIP_WAY_CONNECTION : SIP_WAY_DATAGRAM;
 	send->transport = sip_over(r->p, c);
 	if (send->transport == out.transport)
 		return true;

@@ -11,22 +11,37 @@ struct back {
 	struct sip_hf hf;
 };
 
-/* It was long, and its server takes no connection: then it goes as a datagram (RFC 3261 18.1.1). Its Via alone says how it went, behind "SIP/2.0/". */
-static bool as_datagram(struct sip_step *s, const struct sip_hf *hf)
+/* It was long, and there is no connection to its server, or its phone's has ended: then it goes as a datagram (RFC 3261 18.1.1). False: it was not that. */
+static bool find_way(const struct sip_step *s, const struct sip_hf *hf, struct hf_send *send)
 {
 	const struct hf_chosen *c = s->ev->chosen;
+
+	if (!hf->server && s->ev->transport == HF_UDP) {
+		*send = (struct hf_send){.to = HF_TO_NEXT_HOP, .addr = s->ev->source, .transport = HF_UDP};
+		return true;
+	}
+	*send = (struct hf_send){.to = HF_TO_SERVER, .server = hf->server};
+	return c && c->out && c->transport == HF_UDP && c->server == hf->server && s->ev->reason != HF_R_SERVER_OFF && s->ev->reason != HF_R_SEND_FULL;
+}
+
+/* Its Via alone says how it went, behind "SIP/2.0/". */
+static bool as_datagram(struct sip_step *s, const struct sip_hf *hf)
+{
 	const struct sip_msg *m = &s->p->msg;
 	uint32_t at = m->via[0].value.at + (uint32_t)(sizeof "SIP/2.0/" - 1);
 	struct hf_splice *udp;
-	struct hf_send *send;
+	struct hf_send send;
 
-	if (!c || !c->out || c->transport != HF_UDP || c->server != hf->server || s->ev->reason == HF_R_SERVER_OFF || s->ev->reason == HF_R_SEND_FULL)
+	if (m->raw.n > SIP_DATAGRAM_MAX || !find_way(s, hf, &send))
 		return false;
-	if (m->raw.n > SIP_DATAGRAM_MAX || !hf_bytes_eq(hf_bytes_sub(m->raw, at, 3), HF_LIT("TCP")) || !(udp = hf_arena_alloc(s->ctx->arena, sizeof *udp)))
+	if (!hf_bytes_eq(hf_bytes_sub(m->raw, at, 3), HF_LIT("TCP")) || !(udp = hf_arena_alloc(s->ctx->arena, sizeof *udp)))
 		return false;
 	*udp = (struct hf_splice){at, 3, HF_LIT("UDP")};
-	send = &hf_act(s->acts, HF_ACT_SEND)->send;
-	*send = (struct hf_send){.to = HF_TO_SERVER, .server = c->server, .base = m->raw, .splices = udp, .n_splices = 1, .name = (uint16_t)(m->method_id + 1)};
+	send.base = m->raw;
+	send.splices = udp;
+	send.n_splices = 1;
+	send.name = (uint16_t)(m->method_id + 1);
+	hf_act(s->acts, HF_ACT_SEND)->send = send;
 	sip_count(s, SIP_R_NO_TCP);
 	if (hf->has_hold && hf->boot == s->ctx->site->boot && m->method_id != SIP_ACK && m->method_id != SIP_CANCEL)
 		sip_note_datagram(s, hf);

@@ -362,3 +362,12 @@ bool sip_edit(struct sip_step *s, const struct sip_out *o, struct hf_send *send)
 	send->n_splices = l.n;
 	return !l.full;
 }
+
+size_t sip_sent_length(const struct hf_send *send)
+{
+	size_t n = send->base.n;
+
+	for (unsigned i = 0; i < send->n_splices; i++)
+		n += send->splices[i].put.n - (size_t)send->splices[i].cut;
+	return n;
+}

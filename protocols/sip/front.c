@@ -1,4 +1,4 @@
-/* The SIP front: what octets are, and the steps of a request (DESIGN 4). The struct that net runs stands at the end.
+/* The SIP front: what octets are, and the steps of a client's request (DESIGN 4); a server's are outward.c's. The struct that net runs stands at the end.
  * Pure: octets in, acts out; what one step leaves for the next hangs in ctx->parcel. */
 #include "sip.h"
 
@@ -58,18 +58,12 @@ static void ask(struct sip_step *s, bool held)
 	struct hf_ask *q = &hf_act(s->acts, HF_ACT_ASK)->ask;
 
 	sip_question(s, q);
+	s->p->holds = false; /* of a hold that it has met, and that is another one's */
 	if (held)
 		may_meet_hold(s, q);
 }
 
-static void forward(struct sip_step *s, const struct sip_out *out, struct hf_send *send)
-{
-	if (out->sent_by.p && out->in.text.p && sip_edit(s, out, send)) {
-		hf_act(s->acts, HF_ACT_SEND)->send = *send;
-		return;
-	}
-	sip_drop(s, HF_R_NO_MEMORY);
-}
+void sip_ask(struct sip_step *s) { ask(s, s->conf->failover); }
 
 static void to_server(struct sip_step *s, const struct hf_chosen *c)
 {
@@ -95,73 +89,6 @@ static void to_server(struct sip_step *s, const struct hf_chosen *c)
 		sip_count(s, HF_R_HOLD_LIMIT);
 }
 
-/* ---- from a server ---- */
-
-static void learn_from_member(struct sip_step *s)
-{
-	struct sip_life l = sip_life_of_request(s);
-	struct hf_act *a;
-
-	if (l.life == HF_LIFE_NONE)
-		return;
-	a = hf_act(s->acts, HF_ACT_LEARN);
-	a->learn.key = sip_call_key(s, s->p->msg.call_id);
-	a->learn.server = s->p->has_cookie ? s->p->cookie.server : s->ev->member;
-	a->learn.life = l.life;
-	a->learn.life_s = l.seconds;
-	a->learn.flags = l.flags;
-	a->learn.ended = l.ended;
-	a->learn.why = HF_WHY_COOKIE;
-	sip_user_opened(s, a->learn.server);
-}
-
-static void to_hop(struct sip_step *s, const struct sip_hop *hop)
-{
-	const struct hf_event *ev = s->ev;
-	struct hf_send send = {.to = hop->kind == SIP_HOP_FLOW ? HF_TO_RETURN : HF_TO_NEXT_HOP, .addr = hop->addr, .local = hop->local,
-			       .transport = hop->transport, .flow = hop->flow};
-	struct sip_out out = {.cookie_server = s->p->has_cookie ? s->p->cookie.server : ev->member, .transport = hop->transport, .strict = hop->strict};
-
-	if (!sip_may_go(s, hop->transport, false)) {
-		sip_refuse(s, &(struct sip_refusal){416, NULL, SIP_R_SCHEME, HF_NONE});
-		return;
-	}
-	send.listener = hop->out->transport == hop->transport ? hop->out->hash : 0;
-	out.out = sip_face_of(s->ctx->arena, hop->out, hop->local.family ? &hop->local : &hop->out->addr);
-	out.in = sip_face_of(s->ctx->arena, ev->listener, &ev->local);
-	out.sent_by = out.out.text;
-	if (out.in.transport != ev->transport && !hf_transport_is_web(hop->transport))
-		out.in = out.out; /* dialled by us: there is no listener of the server's transport */
-	s->p->to_flow = hop->flow.generation != 0;
-	learn_from_member(s);
-	forward(s, &out, &send);
-}
-
-/* A server's request goes outward; one that names ourselves is balanced like a client's. */
-static void outward(struct sip_step *s)
-{
-	struct sip_hop hop = sip_route_hop(s);
-
-	switch (hop.kind) {
-	case SIP_HOP_SELF:
-		s->p->side = SIP_FROM_CLIENT;
-		ask(s, s->conf->failover);
-		return;
-	case SIP_HOP_NAME:
-		sip_refuse(s, &(struct sip_refusal){503, "Next hop not resolved", SIP_R_UNRESOLVED, HF_NONE});
-		return;
-	case SIP_HOP_GONE:
-		sip_refuse(s, &(struct sip_refusal){430, NULL, HF_R_FLOW_GONE, HF_NONE});
-		return;
-	case SIP_HOP_BAD:
-		sip_refuse(s, &(struct sip_refusal){503, "Next hop not reachable", SIP_R_UNREACHABLE, HF_NONE});
-		return;
-	case SIP_HOP_ADDR:
-	case SIP_HOP_FLOW:
-		to_hop(s, &hop);
-	}
-}
-
 /* ---- events ---- */
 
 static void request(struct sip_step *s)
@@ -173,9 +100,9 @@ static void request(struct sip_step *s)
 	if (s->p->msg.method_id == SIP_REFER)
 		sip_refer_learn(s);
 	if (s->p->side == SIP_FROM_MEMBER)
-		outward(s);
+		sip_outward(s);
 	else
-		ask(s, s->conf->failover);
+		sip_ask(s);
 }
 
 /* A datagram, or what came over a WebSocket, that is no message, dealt with. There two CRLF are a ping and get one, as over other connections
@@ -282,6 +209,8 @@ static void choice(struct sip_step *s, const struct hf_event *ev)
 {
 	if (s->p->turn)
 		sip_hold_choice(s, ev->hold, ev->chosen);
+	else if (s->p->outward)
+		sip_outward_go(s, NULL);
 	else
 		to_server(s, ev->chosen);
 }
@@ -306,11 +235,19 @@ static bool goes_as_datagram(struct sip_step *s, const struct hf_event *ev)
 	return true;
 }
 
+static void held(struct sip_step *s, const struct hf_event *ev)
+{
+	if (s->p->outward)
+		sip_outward_go(s, ev->hold);
+	else if (!sip_hold_client(s, ev->hold))
+		ask(s, false);
+}
+
 static void failed(struct sip_step *s, const struct hf_event *ev)
 {
 	const struct sip_turn *t = s->p->turn;
 
-	if (goes_as_datagram(s, ev))
+	if (sip_outward_failed(s, ev->hold) || goes_as_datagram(s, ev))
 		return;
 	if (t && t->what != SIP_TURN_NEXT)
 		sip_count(s, ev->reason); /* of what the client sends again, or a server may do without */
@@ -344,8 +281,8 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		choice(&s, ev);
 	else if (ev->kind == HF_EV_FAIL)
 		failed(&s, ev);
-	else if (ev->kind == HF_EV_HELD && !sip_hold_client(&s, ev->hold))
-		ask(&s, false);
+	else if (ev->kind == HF_EV_HELD)
+		held(&s, ev);
 }
 
 static const struct hf_reason_def reasons[] = {

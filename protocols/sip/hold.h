@@ -23,8 +23,8 @@ enum { SIP_DONE_CANCEL = 16, SIP_DONE_TIMEOUT, SIP_DONE_REFUSED, SIP_DONE_UNREAC
 
 struct sip_hold {
 	uint32_t server[SIP_TRIES_MAX]; /* in the order of the attempts */
-	uint8_t n : 7;                  /* attempts; the last one is the current */
-	uint8_t by_length : 1;          /* to a UDP server it goes over TCP, and what follows it does */
+	uint8_t n : 7;                  /* attempts; the last one is the current. 0: nothing is held, and it went outward (outward.c) */
+	uint8_t by_length : 1;          /* it goes over TCP to who is reached by UDP, and what follows it does */
 	uint8_t seen;                   /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
 	uint8_t flags, done;
 	uint32_t born, tried, again;    /* when it came, when the current attempt began (or CANCEL followed it), when that is repeated: ms, the low 32 bits */
@@ -53,6 +53,7 @@ enum {
 static inline uint32_t sip_ms_since(const struct sip_step *s, uint32_t then) { return (uint32_t)s->ctx->now_ms - then; }
 static inline uint32_t sip_ms_left(const struct sip_step *s, uint32_t then, uint64_t ms) { return sip_ms_since(s, then) < ms ? (uint32_t)ms - sip_ms_since(s, then) : 0; }
 
+static inline bool sip_held_outward(const struct sip_hold *h) { return h->n == 0; }
 static inline unsigned sip_held_current(const struct sip_hold *h) { return h->n - 1u; }
 static inline bool sip_held_rang(const struct sip_hold *h, unsigned i) { return h->seen >> i & 1; }
 static inline bool sip_held_over(const struct sip_hold *h, unsigned i) { return h->seen >> (4 + i) & 1; }

@@ -40,7 +40,7 @@
 	X(CANCELLED,      "cancelled",        "a held request that its client took back; answered here") \
 	X(NO_ANSWER,      "no-answer",        "a held INVITE that no server answered, answered 408") \
 	X(GIVEN_UP,       "given-up",         "a held request that no server could be found for, answered 500 or 503") \
-	X(NO_TCP,         "no-tcp",           "a request longer than udp-to-tcp whose server takes no connection; it went as a datagram") \
+	X(NO_TCP,         "no-tcp",           "a request longer than udp-to-tcp for which there was no connection; it went as a datagram") \
 	X(TRYING,         "trying",           "100 to the client of a held INVITE") \
 	X(BIG_ANSWER,     "big-answer",       "an answer that would have been longer than its request")
 
@@ -127,7 +127,7 @@ static inline uint16_t sip_usual_port(enum hf_transport t) { return hf_transport
 
 enum sip_side { SIP_FROM_CLIENT, SIP_FROM_MEMBER };
 
-/* How a request goes to a server whose line says UDP. */
+/* How a request goes to a server whose line says UDP, or to a phone that is reached by it. */
 enum sip_way { SIP_WAY_BY_LENGTH /* not decided yet */, SIP_WAY_DATAGRAM, SIP_WAY_CONNECTION };
 
 struct sip_parcel {
@@ -150,6 +150,7 @@ struct sip_parcel {
 	uint64_t tag;             /* its transaction's, for whoever may meet a hold */
 	struct hf_flow_name hold; /* what our Via names; generation 0: none */
 	enum sip_way way;
+	bool outward;             /* it is a server's, and what it follows is asked for */
 	struct sip_turn *turn;    /* what a step of a hold has left */
 };
 
@@ -306,6 +307,8 @@ bool sip_out_to(struct sip_step *s, const struct hf_chosen *c, struct sip_out *o
 void sip_write_via(const struct sip_step *s, const struct sip_out *o, struct hf_writer *w);
 /* Writes the splices into send. False: no room. */
 bool sip_edit(struct sip_step *s, const struct sip_out *out, struct hf_send *send);
+/* The octets of what goes out. */
+size_t sip_sent_length(const struct hf_send *send);
 /* received and rport of the top Via (RFC 3581 4). False: no room. */
 bool sip_edit_via(const struct sip_step *s, struct hf_splice out[2], unsigned *n);
 
@@ -335,6 +338,18 @@ void sip_back(struct sip_step *s);
 /* front.c: what could not be sent, its reason; what is asked for a request of a client. */
 void sip_failed(struct sip_step *s, unsigned reason);
 void sip_question(struct sip_step *s, struct hf_ask *q); /* q: zero */
+/* As a request of a client: the last act of a step. */
+void sip_ask(struct sip_step *s);
+
+/* ---- outward.c ---- */
+
+struct sip_hold;
+/* A server's request goes outward; one that names ourselves is balanced like a client's. */
+void sip_outward(struct sip_step *s);
+/* ... whose INVITE was asked for; held: what was found, NULL: nothing. */
+void sip_outward_go(struct sip_step *s, const struct sip_hold *held);
+/* There is no connection for it. False: it was not for that. */
+bool sip_outward_failed(struct sip_step *s, const struct sip_hold *held);
 
 /* ---- reply.c, stun.c, probe.c ---- */
 

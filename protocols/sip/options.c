@@ -26,7 +26,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 		 "for phones behind NAT that say nothing of it; a strict registrar refuses that with 420."},
 	{"udp-to-tcp", HF_OPT_SIZE, LIVE, AT(udp_to_tcp), .min = 256, .max = SIP_DATAGRAM_MAX, .unit = "octets", .dflt = "off", .off_ok = true,
 	 .help = "A request that would reach a UDP server as a longer datagram goes to its address over TCP, and as a datagram all the same when no connection "
-		 "can be made (RFC 3261 18.1.1, which says 1300)."},
+		 "can be made (RFC 3261 18.1.1, which says 1300). A phone is never dialled for that: what is long takes a connection that it has open."},
 	{"failover", HF_OPT_BOOL, LIVE, AT(failover), .dflt = "yes",
 	 .help = "Hold an opening request until a server answers it, and try another one when it refuses or, for INVITE and REGISTER, does not answer."},
 	{"try-timeout", HF_OPT_TIME, LIVE, AT(try_timeout), .min = 100, .max = 16000, .unit = "s", .dflt = "2s",

@@ -49,6 +49,8 @@ bool sip_hold_client(struct sip_step *s, struct sip_hold *state)
 	struct sip_hold h = *state;
 	bool invite = h.flags & SIP_H_INVITE;
 
+	if (sip_held_outward(&h))
+		return false;
 	if (invite && m->method_id == SIP_CANCEL)
 		cancel(s, &h);
 	else if (invite != (m->method_id == SIP_INVITE || m->method_id == SIP_ACK))

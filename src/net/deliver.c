@@ -212,15 +212,16 @@ void deliver_run(struct parcel *p)
 		settle(p);
 }
 
-size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes)
+size_t deliver_back(struct worker *w, const struct snap_service *s, const struct came_back *b, struct hf_bytes bytes)
 {
-	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool, .chosen = {.server = server}};
-	const struct snap_member *m = server ? snap_by_hash(s->pool, server) : NULL;
+	struct parcel p = {.w = w, .service = s, .rt = s->rt, .pool = s->pool->rt, .at = s->pool, .chosen = {.server = b->server}};
+	const struct snap_member *m = b->server ? snap_by_hash(s->pool, b->server) : NULL;
 
 	hf_arena_reset(&w->arena);
 	deliver_ctx(w, s, &p.ctx);
-	p.ev = (struct hf_event){.kind = HF_EV_FAIL, .bytes = bytes, .listener = l ? l : &s->infos[0], .source = *to, .local = s->infos[0].addr, .transport = HF_TCP,
-		.chosen = &p.chosen, .reason = reason};
+	p.ev = (struct hf_event){.kind = HF_EV_FAIL, .bytes = bytes, .listener = b->listener ? b->listener : &s->infos[0], .source = b->to, .local = s->infos[0].addr,
+		.transport = b->transport, .chosen = &p.chosen, .reason = b->reason};
+	p.ev.from_servers = b->transport == HF_UDP; /* only a server's message goes by a connection that is open alone, and has been let through so */
 	if (m)
 		ask_reach(&p, m);
 	deliver_run(&p);

@@ -200,12 +200,25 @@ void web_bye(struct flow *f); /* it ends: tells the client so, once */
 struct link_to { struct hf_addr addr; enum hf_transport transport; unsigned index; const struct snap_member *member; };
 /* A link to there, dialled if there is none. NULL: it cannot be. */
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to);
+/* ... that is open. NULL: there is none. */
+struct flow *link_open(struct worker *w, const struct snap_service *s, const struct link_to *to);
 void link_ready(struct flow *f);
 void link_failed(struct flow *f, unsigned reason);
 void link_give_back(struct flow *f);
 /* Whole messages that wait in a link that is ending go to a new link to the same place. */
 void link_resend(struct flow *f);
 void link_forget(struct flow *f);
+
+/* deliver.c */
+/* A message that had been taken and could not be delivered after all, as it went out; the octets that it took, 0: it is no message. */
+struct came_back {
+	const struct hf_listener_info *listener; /* NULL: that is gone */
+	struct hf_addr to;
+	enum hf_transport transport;
+	uint32_t server;     /* hash; 0: to none */
+	unsigned reason;
+};
+size_t deliver_back(struct worker *w, const struct snap_service *s, const struct came_back *b, struct hf_bytes bytes);
 
 /* layers.c: what lies between a connection's socket and its octets, by its transport. False: no memory, or its layer cannot be. */
 bool layers_accept(struct flow *f, const struct snap_service *s) HF_MUST_USE; /* what was read already goes through them first */

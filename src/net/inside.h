@@ -337,8 +337,6 @@ static inline void parcel_count(struct parcel *p, unsigned reason)
 	else
 		explain_count(p, reason);
 }
-/* A message that had been taken and could not be delivered after all, as it went out; the octets that it took, 0: it is no message. */
-size_t deliver_back(struct worker *w, const struct snap_service *s, const struct hf_listener_info *l, const struct hf_addr *to, uint32_t server, unsigned reason, struct hf_bytes bytes);
 /* Runs an event through the front until it asks no more. */
 void deliver_run(struct parcel *p);
 /* A datagram as it was received. */

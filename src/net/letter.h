@@ -31,7 +31,7 @@ struct letter {
 	uint16_t kind;
 	uint16_t service;   /* id */
 	struct hf_flow_name flow; /* or a hold's. CARRY: that it came over */
-	/* TO_FLOW, framed: when the flow is gone, to addr over transport (port 0: nowhere). PASS, CARRY: where it came from, and over what */
+	/* TO_FLOW, framed: when the flow is gone, to addr over transport (port 0: nowhere; UDP: back to the front). PASS, CARRY: where it came from, and over what */
 	struct hf_addr addr, local; /* local: CARRY, where it arrived */
 	uint32_t listener;  /* hash */
 	uint32_t member;    /* CARRY: who speaks, by hash, where the connection says so */

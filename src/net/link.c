@@ -94,6 +94,13 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	return f;
 }
 
+struct flow *link_open(struct worker *w, const struct snap_service *s, const struct link_to *to)
+{
+	struct flow *f = find(w, s, to);
+
+	return f && f->phase == PHASE_MESSAGES ? f : NULL;
+}
+
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
 {
 	struct flow *f = find(w, s, to);
@@ -118,10 +125,12 @@ void link_give_back(struct flow *f)
 {
 	struct buf *out = &f->side[HF_CLIENT].out;
 	const struct snap_service *s = snap_service(f->w->snap, f->service);
+	struct came_back b = {.listener = s ? snap_listener(s, f->listener, NULL) : NULL, .to = f->source, .transport = (enum hf_transport)f->transport, .server = f->server_hash,
+		.reason = f->end};
 	size_t n = s ? buf_len(out) : 0;
 
 	while (n && buf_len(out)) {
-		n = deliver_back(f->w, s, snap_listener(s, f->listener, NULL), &f->source, f->server_hash, f->end, buf_view(out));
+		n = deliver_back(f->w, s, &b, buf_view(out));
 		buf_took(out, n);
 	}
 }

@@ -53,9 +53,8 @@ static void send_from(struct parcel *p, const struct hf_listener_info *l, const 
 		notice_sent(p, s, HF_UDP, from && l->wildcard ? from : &l->addr, l->addr.port, to);
 }
 
-static void send_link(struct parcel *p, const struct hf_listener_info *l, const struct link_to *to, const struct hf_send *s)
+static void put_link(struct parcel *p, struct flow *f, const struct hf_send *s)
 {
-	struct flow *f = to->addr.port ? link_to(p->w, p->service, l, to) : NULL;
 	enum hf_err e = f ? stream_put(f, p->flow, base_of(p, s), s->splices, s->n_splices) : HF_OK;
 
 	if (!f)
@@ -63,7 +62,12 @@ static void send_link(struct parcel *p, const struct hf_listener_info *l, const 
 	else if (e != HF_OK)
 		failed(p, e == HF_EFULL ? HF_R_SEND_FULL : e == HF_ECLOSED ? HF_R_FLOW_GONE : HF_R_BAD_STEP);
 	else
-		notice_sent(p, s, to->transport, &f->local, f->local.port, &to->addr);
+		notice_sent(p, s, (enum hf_transport)f->transport, &f->local, f->local.port, &f->source);
+}
+
+static void send_link(struct parcel *p, const struct hf_listener_info *l, const struct link_to *to, const struct hf_send *s)
+{
+	put_link(p, to->addr.port ? link_to(p->w, p->service, l, to) : NULL, s);
 }
 
 static void send_server(struct parcel *p, const struct hf_send *s)
@@ -173,6 +177,15 @@ static bool send_peer(struct parcel *p, const struct hf_send *s)
 	return send_flow(p, &by);
 }
 
+/* By a connection that is open: the other end's own, or one that this worker has dialled. None is made. */
+static void send_open(struct parcel *p, const struct hf_send *s)
+{
+	struct link_to to = {.addr = s->addr, .transport = s->transport};
+
+	if (!send_peer(p, s))
+		put_link(p, link_open(p->w, p->service, &to), s);
+}
+
 /* A front proves by tags that a server speaks; that the octets come from where a server lives is checked here, whatever the front says:
  * no client's octets choose an address outside the pool. */
 static void send_next_hop(struct parcel *p, const struct hf_send *s)
@@ -185,6 +198,8 @@ static void send_next_hop(struct parcel *p, const struct hf_send *s)
 		failed(p, HF_R_NOT_A_MEMBER);
 	else if (ourselves(p->service, &s->addr))
 		failed(p, HF_R_LOOP);
+	else if (s->if_open)
+		send_open(p, s);
 	else if (hf_transport_is_stream(s->transport) && !send_peer(p, s))
 		send_link(p, l, &to, s);
 	else if (!hf_transport_is_stream(s->transport))
@@ -195,7 +210,8 @@ static void send_next_hop(struct parcel *p, const struct hf_send *s)
 static bool send_flow(struct parcel *p, const struct hf_send *s)
 {
 	struct worker *w = p->w;
-	struct letter l = {.kind = LETTER_TO_FLOW, .service = p->rt->id, .flow = s->flow, .addr = s->addr, .listener = s->listener, .transport = s->transport};
+	struct letter l = {.kind = LETTER_TO_FLOW, .service = p->rt->id, .flow = s->flow, .addr = s->addr, .listener = s->listener,
+		.transport = s->if_open ? HF_UDP : s->transport}; /* nobody is dialled over that */
 	size_t n;
 
 	if (s->flow.worker >= w->net->n_workers || s->flow.boot != w->net->site.boot)
@@ -240,7 +256,7 @@ void send_act(struct parcel *p, const struct hf_act *act)
 static bool instead(struct worker *w, const struct snap_service *s, const struct letter *l, struct hf_bytes body)
 {
 	struct link_to to = {.addr = l->addr, .transport = l->transport};
-	struct flow *f = l->addr.port && s->rt->front->framed ? link_to(w, s, snap_listener(s, l->listener, NULL), &to) : NULL;
+	struct flow *f = l->addr.port && s->rt->front->framed && hf_transport_is_stream(l->transport) ? link_to(w, s, snap_listener(s, l->listener, NULL), &to) : NULL;
 
 	return f && stream_put(f, NULL, body, NULL, 0) == HF_OK;
 }
@@ -268,7 +284,7 @@ void deliver_letters(struct worker *w)
 		if (!s || conn_deliver(w, &l.flow, body) || instead(w, s, &l, body))
 			continue;
 		if (s->rt->front->framed)
-			(void)deliver_back(w, s, snap_listener(s, l.listener, NULL), &l.addr, 0, HF_R_FLOW_GONE, body);
+			(void)deliver_back(w, s, &(struct came_back){snap_listener(s, l.listener, NULL), l.addr, l.transport, 0, HF_R_FLOW_GONE}, body);
 		else
 			worker_count(w, s->rt, HF_R_FLOW_GONE);
 	}

@@ -6,7 +6,9 @@
 
 static struct hf_addr target;
 static enum hf_transport over;
+static bool if_open;
 static unsigned fails, last_fail;
+static enum hf_transport last_over;
 
 static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts)
 {
@@ -16,6 +18,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	if (ev->kind == HF_EV_FAIL) {
 		fails++;
 		last_fail = ev->reason;
+		last_over = ev->transport;
 		if (!ctx->parcel)
 			hf_act(acts, HF_ACT_TOOK)->need = ev->bytes.n;
 	}
@@ -27,6 +30,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	a->send.base = ev->bytes;
 	a->send.addr = target;
 	a->send.transport = over;
+	a->send.if_open = if_open;
 }
 
 static int up(void **state)
@@ -36,11 +40,24 @@ static int up(void **state)
 	rig_front.web_protocol = "rig";
 	fails = last_fail = 0;
 	over = HF_TCP;
+	if_open = false;
 	rig_up(state);
 	rig.service_conf.servers_from.n = 1;
 	rig.service_conf.servers_from.net[0].addr = (struct hf_addr){.family = 4, .ip = {127}};
 	rig.service_conf.servers_from.net[0].bits = 8;
 	return 0;
+}
+
+static int up_two(void **state)
+{
+	rig_workers = 2;
+	return up(state);
+}
+
+static int down_two(void **state)
+{
+	rig_workers = 1;
+	return rig_down(state);
 }
 
 /* Over the phone's own connection while there is one; then it is dialled, and not there. Fails when a link is dialled at once, and when one that has
@@ -64,6 +81,63 @@ static void by_its_own_connection(void **state)
 	RIG_UNTIL(rig_open() == 1);
 	rig_say(speaker, "three\n");
 	RIG_UNTIL(fails == 2);
+	close(speaker);
+}
+
+/* Only what is open: the other end's own, then one that we have dialled; else it fails, and nobody is dialled. Fails when send_next_hop takes it for any
+ * other, and when link_open gives what is only being dialled. */
+static void if_it_is_open(void **state)
+{
+	int phone = rig_client(), speaker = rig_client(), place;
+
+	(void)state;
+	if_open = true;
+	target = sock_local(phone);
+	rig_say(speaker, "one\n");
+	rig_hear(phone, "one\n");
+	target = sock_local(rig.host);
+	rig_say(speaker, "two\n");
+	RIG_UNTIL(fails == 1);
+	assert_int_equal(rig.rt.counts[0].flows, 2);
+	if_open = false;
+	rig_say(speaker, "three\n");
+	place = rig_accept();
+	rig_hear(place, "three\n");
+	if_open = true;
+	rig_say(speaker, "four\n");
+	rig_hear(place, "four\n");
+	assert_int_equal(rig.rt.counts[0].flows, 3);
+	assert_int_equal(fails, 1);
+	close(phone);
+	close(speaker);
+	close(place);
+}
+
+/* It was open on another worker, and is gone when the letter arrives there: the message comes back, and nobody is dialled. Fails when send_flow posts
+ * its own transport. */
+static void gone_elsewhere(void **state)
+{
+	int speaker;
+
+	(void)state;
+	static struct stream st;
+	static struct flow elsewhere;
+
+	elsewhere = (struct flow){.slot = 5, .generation = 1, .service = 1, .transport = HF_TCP, .stream = &st, .w = &rig.net->workers[1], .source = sock_local(rig.host)};
+	st = (struct stream){0};
+	peers_enter(rig.net->peers, &elsewhere);
+	speaker = rig_client();
+	if_open = true;
+	target = sock_local(rig.host);
+	rig_say(speaker, "one\n");
+	RIG_UNTIL(letter_any(&rig.net->workers[1].box));
+	assert_int_equal(fails, 0);
+	deliver_letters(&rig.net->workers[1]);
+	assert_int_equal(fails, 1);
+	assert_int_equal(last_fail, HF_R_FLOW_GONE);
+	assert_int_equal(last_over, HF_UDP);
+	assert_int_equal(rig.rt.counts[0].flows + rig.rt.counts[1].flows, 1);
+	peers_leave(rig.net->peers, &elsewhere);
 	close(speaker);
 }
 
@@ -138,7 +212,7 @@ static void behind_a_balancer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(of_its_kind), T(one_list), T(behind_a_balancer)};
+	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(if_it_is_open), cmocka_unit_test_setup_teardown(gone_elsewhere, up_two, down_two), T(of_its_kind), T(one_list), T(behind_a_balancer)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

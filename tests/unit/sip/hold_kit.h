@@ -18,6 +18,7 @@ struct hk {
 	uint32_t ms;
 	bool down[HK_SERVERS];     /* out of reach */
 	bool no_tcp;               /* ... of all connections */
+	bool open;                 /* a phone's is open */
 	enum hf_why why;           /* the engine's */
 	uint32_t hold_ms;          /* the pool waits so long for the server of a bound key */
 	bool stream;               /* of the client; servers are UDP */
@@ -68,6 +69,10 @@ static inline void hk_send(struct hk *h, const struct hf_send *s, unsigned *fail
 		*failed = HF_R_DIAL_FAILED;
 		return;
 	}
+	if (s->if_open && !h->open) {
+		*failed = HF_R_FLOW_GONE;
+		return;
+	}
 	for (unsigned i = 0; i < HK_SERVERS; i++)
 		if (s->to == HF_TO_SERVER && s->server == hk_server(h, i) && h->down[i]) {
 			*failed = HF_R_DIAL_FAILED;
@@ -85,7 +90,7 @@ static inline void hk_hold(struct hk *h, const struct hf_event *ev, const struct
 	if (!h->on) {
 		struct hf_bytes b = a->hold.keep.p ? a->hold.keep : ev->bytes;
 
-		assert_in_range(b.n, 1, sizeof h->octets);
+		assert_in_range(b.n, 0, sizeof h->octets);
 		h->on = true;
 		h->shed = h->spare = false;
 		h->tag = a->hold.tag;

@@ -669,14 +669,21 @@ static void firm_meanwhile(void **state)
 	assert_true(h.on);
 }
 
-/* Another request under the same branch is none of its business. */
+/* Another request under the same branch is none of its business, and takes nothing of its place: the INVITE goes on to another server as it would have.
+ * Fails when `ask` leaves `holds` as it was. */
 static void another_method(void **state)
 {
+	uint8_t kept[HF_HOLD_STATE];
+
 	(void)state;
 	invite();
+	memcpy(kept, h.state, sizeof kept);
 	hk_feed(&h, 1100, ALICE, request("MESSAGE"));
 	hk_went(&h, 0, 0, "MESSAGE ");
 	assert_true(h.on);
+	assert_memory_equal(h.state, kept, sizeof kept);
+	hk_wake(&h, 3000);
+	hk_went(&h, 0, 1, "INVITE ");
 }
 
 /* Whatever allocation fails, something is counted or kept, and nothing is read that is not there. */
