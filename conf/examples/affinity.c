@@ -1,5 +1,6 @@
 /* The affinity engine as a library: a pool of three servers, sessions that find theirs again, and a fourth server that moves none of them.
- *   cmake --build build --target holdfast_engine && cc -Iinclude conf/examples/affinity.c build/libholdfast_engine.a -lpthread -o build/affinity && build/affinity */
+ *   cmake -S . -B build && cmake --build build --target holdfast_engine
+ *   cc -Iinclude conf/examples/affinity.c build/libholdfast_engine.a -lpthread -o build/affinity && build/affinity */
 #include <stdio.h>
 #include <stdlib.h>
 

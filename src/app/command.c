@@ -235,15 +235,17 @@ static enum hf_err token_args(struct hf_bytes rest, struct command *c, struct hf
 
 static enum hf_err simulate_weight(struct hf_bytes *rest, struct command *c, struct hf_writer *why)
 {
-	bool add = hf_bytes_eq(c->change, HF_LIT("add"));
+	bool add = hf_bytes_eq(c->change, HF_LIT("add")), said = !add;
 	struct hf_bytes w = hf_bytes_word(rest);
 	uint64_t v = 100; /* as a server line without one */
 
-	if (add && hf_bytes_starts(w, HF_LIT("weight=")))
+	if (add && hf_bytes_starts(w, HF_LIT("weight="))) {
 		w = hf_bytes_sub(w, 7, SIZE_MAX);
-	else if (add && w.n)
+		said = true;
+	} else if (add && w.n) {
 		return too_much(w, why);
-	if ((!add || w.n) && hf_read_uint(w, COMMAND_WEIGHT_MAX, &v) != HF_OK) {
+	}
+	if (said && hf_read_uint(w, COMMAND_WEIGHT_MAX, &v) != HF_OK) {
 		hf_w_str(why, "a weight is a number from 0 to 256; got ");
 		command_quote(why, w);
 		return HF_ERANGE;

@@ -67,6 +67,14 @@ static enum hf_err no_kind(const struct command *c, const struct hf_nearest *nea
 	return HF_EINVAL;
 }
 
+/* Who leaves the key out gets no answer about another one, which would have the kind for its octets. */
+static enum hf_err kind_alone(const struct command *c, struct hf_writer *why)
+{
+	command_quote(why, c->key);
+	hf_w_str(why, " is a kind, and its key is missing; a key is written as [KIND:]KEY");
+	return HF_EINVAL;
+}
+
 /* Without --pool the key must be one of a single pool, or of a single pool that knows the kind that was typed. */
 enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct key_found *out, struct hf_writer *why)
 {
@@ -76,6 +84,8 @@ enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena
 	struct key_found best = {0};
 	struct hf_nearest near = {.wanted = hf_bytes_sub(c->key, 0, hf_bytes_find(c->key, ':'))};
 
+	if (kind_of(c->key).n == c->key.n)
+		return kind_alone(c, why);
 	if (c->pool.n && target_pool(g, c->pool, &only, why) != HF_OK)
 		return HF_ENOENT;
 	for (unsigned i = 0; i < conf->n_pools; i++) {

@@ -147,6 +147,7 @@ def run(s):
     equal(explain(s, g, lines)[0]["steps"][0]["key"], "call-id:call-1000@lab.example", "the key of pasted lines")
     for octets, args in ((b"", ()), (b"x" * 65537, ()), (b"0g", ("--hex",)), (b"030", ("--hex",))):
         explain(s, g, octets, *args, want=2)
+    explain(s, g, b"", "--hex", "0300", want=2)                  # the octets stand on standard input; nobody's key is 0300
     explain(s, g, b"x", "--service", "nobody", want=1)
     explain(s, g, b"\r\n" * 32768, "--via", "tcp")               # as long as may be
     text = subprocess.run([s.program("HOLDFASTCTL", "holdfastctl"), "-s", g.socket, "explain"], input=invite(2000), capture_output=True, timeout=60).stdout.decode()

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	c = find_command(argv[optind]);
 	if (!c)
 		return USAGE;
-	if (!write_line(&w, argv + optind, &n, &as_json, &as_hex) || n - 1 < c->min || n - 1 > c->max || (as_hex && !c->message)) {
+	if (!write_line(&w, argv + optind, &n, &as_json, &as_hex) || n - 1 < c->min || n - 1 > c->max || (as_hex && !wants_message(c, argv + optind))) {
 		fprintf(stderr, "usage: holdfastctl %s%s%s\n", c->name, *c->args ? " " : "", c->args);
 		return USAGE;
 	}

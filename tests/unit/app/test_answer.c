@@ -165,6 +165,7 @@ static void where_refuses(void **state)
 	(void)state;
 	gate_open(&g, TWO_POOLS "[service c]\nprotocol = reef\nlisten = udp://127.0.0.1:0\npool = r\n[pool r]\nprobe = none\nserver = x 127.0.0.1:7006\n");
 	gate_refused(&g, "where x", "this can be a key of several pools; say --pool with one of: p, q");
+	gate_refused(&g, "where wave:", "'wave:' is a kind, and its key is missing; a key is written as [KIND:]KEY"); /* q would take it for a key */
 	gate_refused(&g, "where --pool pp x", "no pool 'pp'; nearest: p, q, r");
 	gate_refused(&g, "where user:x", "'user:x' is no key of any pool; a key is written as [KIND:]KEY");
 	gate_refused(&g, "where --pool p user:x", "'user:x' is no key of pool 'p'");

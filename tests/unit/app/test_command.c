@@ -103,6 +103,8 @@ static void refuses_bad_lines(void **state)
 			"a weight is a number from 0 to 256, or the word file; got '18446744073709551616' (usage: weight [POOL/]SERVER 0..256|file)"},
 		{"weight a -1", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got '-1' (usage: weight [POOL/]SERVER 0..256|file)"},
 		{"weight a 1x", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got '1x' (usage: weight [POOL/]SERVER 0..256|file)"},
+		{"simulate add s9 weight=", HF_ERANGE, "a weight is a number from 0 to 256; got '' (usage: simulate [--pool POOL] add SERVER [weight=0..256] | remove SERVER | drain SERVER | "
+			"undrain SERVER | weight SERVER 0..256)"},
 		{"weight a FILE", HF_EINVAL, "a weight is a number from 0 to 256, or the word file; got 'FILE' (usage: weight [POOL/]SERVER 0..256|file)"},
 		{"weight a 5 5", HF_EINVAL, "there is more than was expected: '5' (usage: weight [POOL/]SERVER 0..256|file)"},
 		{"where", HF_EINVAL, "the key is missing: [KIND:]KEY (usage: where [--pool POOL] [KIND:]KEY)"},
