@@ -38,6 +38,7 @@
  *   hf_engine_learn          any      O(1)
  *   hf_engine_explain        any      O(S)
  *   hf_engine_where          any      O(S)
+ *   hf_engine_where_by       any      O(S)
  *   hf_engine_track          alone    O(E / 64)
  *   hf_engine_changed        keeper   O(ranges looked at)
  *   hf_engine_whole          keeper   O(1)
@@ -351,6 +352,8 @@ struct hf_where {
 };
 /* Where a request with this key alone would go now, if it began a session, and why. */
 void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms);
+/* The same of a key whose session another fingerprint would place, or with 0 the fallback: then `slot` is UINT32_MAX. */
+void hf_engine_where_by(struct hf_engine *e, uint64_t fp, uint64_t place, struct hf_where *w, uint64_t now_ms);
 
 struct hf_server_view {
 	uint16_t id;

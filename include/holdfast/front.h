@@ -352,6 +352,9 @@ struct hf_front {
 	/* The key that an operator means by [KIND:]KEY, in the form that messages give (`kind` empty: the service's first). Text in the arena.
 	 * HF_EINVAL: it is none. HF_ENOENT: what stands before its colon is no kind of this service, and looks like one; out->text is the nearest. */
 	enum hf_err (*key_read)(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+	/* Whether a new session that has this key, and nothing else that places one, is placed by another key than its own: *place, fp 0 for the fallback. For what
+	 * key_read has taken. NULL: it never is. */
+	bool (*key_place)(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *place);
 	/* Writes a signed token as clients take it. HF_EINVAL: that is no user; HF_ERANGE: too long, or too late. NULL: the protocol has none. */
 	enum hf_err (*token_write)(const struct hf_ctx *ctx, const struct hf_token *t, struct hf_writer *w);
 };

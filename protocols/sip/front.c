@@ -326,4 +326,5 @@ const struct hf_front hf_sip_front = {
 	.probe_write = sip_probe_write,
 	.probe_read = sip_probe_read,
 	.key_read = sip_key_read,
+	.key_place = sip_key_place,
 };

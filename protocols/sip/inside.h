@@ -244,6 +244,8 @@ struct hf_bytes sip_user_in(const struct hf_ctx *ctx, struct hf_bytes address);
 /* What a key of addresses is made of; `b` of a pair, in either order. n == 0: no room. */
 struct hf_bytes sip_addr_octets(const struct hf_ctx *ctx, const struct sip_key *k, const struct hf_addr *a, const struct hf_addr *b);
 enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out);
+/* hf_front.key_place */
+bool sip_key_place(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *place);
 
 /* ---- refer.c ---- */
 

@@ -110,14 +110,19 @@ static struct hf_bytes meant(const struct sip_keys *chain, struct hf_bytes text)
 }
 
 /* Every service knows its dialogs by Call-ID; other kinds are known where `key` lists them. */
-enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
+static const struct sip_key *known_kind(const struct sip_conf *conf, struct hf_bytes *text)
 {
 	static const struct sip_keys dialogs = {1, {{.kind = SIP_KEY_CALL_ID, .label_n = 7, .label = "call-id"}}};
-	const struct sip_conf *conf = ctx->conf;
-	const struct sip_key *k = typed_kind(&conf->key, &text);
+	const struct sip_key *k = typed_kind(&conf->key, text);
 
-	if (!k)
-		k = typed_kind(&dialogs, &text);
+	return k ? k : typed_kind(&dialogs, text);
+}
+
+enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *out)
+{
+	const struct sip_conf *conf = ctx->conf;
+	const struct sip_key *k = known_kind(conf, &text);
+
 	if (!k && (out->text = meant(&conf->key, text)).n)
 		return HF_ENOENT;
 	if (!k)
@@ -127,4 +132,27 @@ enum hf_err sip_key_read(const struct hf_ctx *ctx, struct hf_bytes text, struct 
 		return HF_EINVAL;
 	*out = sip_key_of(ctx, sip_key_label(k), text, k->kind == SIP_KEY_CALL_ID ? SIZE_MAX : conf->key_length);
 	return HF_OK;
+}
+
+/* As sip_place, of a Call-ID alone. */
+bool sip_key_place(const struct hf_ctx *ctx, struct hf_bytes text, struct hf_key *place)
+{
+	const struct sip_conf *conf = ctx->conf;
+	const struct sip_key *k = known_kind(conf, &text);
+
+	*place = (struct hf_key){0, HF_NONE};
+	if ((k ? k : &conf->key.key[0])->kind != SIP_KEY_CALL_ID)
+		return false;
+	for (unsigned i = 0; i < conf->key.n && !place->fp; i++) {
+		struct hf_bytes octets = text;
+
+		k = &conf->key.key[i];
+		if (k->kind == SIP_KEY_CALL_ID && text.n <= conf->key_length)
+			return false;
+		if (k->kind == SIP_KEY_TOKEN)
+			octets = hf_bytes_sub(text, k->at, k->n);
+		if ((k->kind == SIP_KEY_CALL_ID || k->kind == SIP_KEY_TOKEN) && octets.n)
+			*place = sip_key_of(ctx, sip_key_label(k), hf_bytes_sub(octets, 0, conf->key_length), SIZE_MAX);
+	}
+	return true;
 }

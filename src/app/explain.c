@@ -10,17 +10,39 @@
 
 /* ---- a key ---- */
 
+/* What places a new session of the key, where that is not the key itself. */
+static void tell_place(struct teller *t, const struct key_found *f)
+{
+	struct hf_writer *w;
+
+	if (f->place.fp == f->key.fp)
+		return;
+	tell_begin(t, "place");
+	if (f->place.fp)
+		json_hex(t->j, HF_F_FINGERPRINT, f->place.fp, HF_FP_BITS / 4);
+	w = tell_say(t);
+	hf_w_str(w, f->place.fp ? "a new session is placed by " : "nothing in the key places a new session, as the service's key says: the fallback does");
+	hf_w_printable(w, f->place.text);
+	if (f->place.fp)
+		hf_w_printf(w, ", fingerprint %015llx", (unsigned long long)f->place.fp);
+	tell_end(t);
+	t->place = f->place.fp;
+}
+
 static enum hf_err of_key(struct gateway *g, const struct command *c, struct hf_arena *arena, struct json *j, struct hf_writer *why)
 {
 	struct key_found f = {0};
 	enum hf_err e = key_find(g, c, arena, &f, why);
-	struct hf_question q = {.key = f.key, .life = HF_LIFE_START};
+	struct hf_question q = {.life = HF_LIFE_START};
 	struct teller t = {.j = j, .engine = f.engine};
 	struct hf_answer a;
 	struct hf_trace trace;
 
 	if (e != HF_OK)
 		return e;
+	q.key = f.key;
+	q.place = f.place.fp;
+	q.unplaced = !f.place.fp;
 	hf_engine_explain(f.engine, &q, &a, &trace, hf_clock_ms());
 	json_open(j, JSON_ITEM, '{');
 	json_bool(j, HF_F_OK, true);
@@ -29,6 +51,7 @@ static enum hf_err of_key(struct gateway *g, const struct command *c, struct hf_
 	json_str(j, HF_F_POOL, f.pool->name);
 	json_open(j, HF_F_STEPS, '[');
 	tell_key(&t, &f.key);
+	tell_place(&t, &f);
 	tell_trace(&t, &trace);
 	if (a.full)
 		story_fact(&t, &hf_reasons[HF_R_ENTRIES_FULL]);

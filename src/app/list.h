@@ -47,6 +47,7 @@ struct key_found {
 	const struct hf_conf_pool *pool;
 	struct hf_engine *engine;
 	struct hf_key key; /* its text lies in the arena */
+	struct hf_key place; /* what places a new session that has it: itself, or another key; fp 0: the fallback does */
 };
 enum hf_err key_find(struct gateway *g, const struct command *c, struct hf_arena *arena, struct key_found *out, struct hf_writer *why) HF_MUST_USE;
 /* A server by its id, or null. */

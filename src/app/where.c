@@ -22,6 +22,8 @@ static bool key_in(struct gateway *g, const struct hf_conf_pool *p, struct hf_by
 		hf_nearest_add(near, f.key.text);
 	if (e != HF_OK || f.key.fp == 0)
 		return false;
+	if (!service->front->key_place || !service->front->key_place(&ctx, text, &f.place))
+		f.place = f.key;
 	*out = f;
 	return true;
 }
@@ -134,13 +136,16 @@ enum hf_err list_where(struct gateway *g, const struct command *c, struct json *
 	e = key_find(g, c, &arena, &f, why);
 	if (e != HF_OK)
 		return e;
-	hf_engine_where(f.engine, f.key.fp, &w, hf_clock_ms());
+	hf_engine_where_by(f.engine, f.key.fp, f.place.fp, &w, hf_clock_ms());
 	json_open(j, JSON_ITEM, '{');
 	json_bool(j, HF_F_OK, true);
 	json_str(j, HF_F_POOL, f.pool->name);
 	json_text(j, HF_F_KEY, f.key.text.n ? f.key.text : c->key);
 	json_hex(j, HF_F_FINGERPRINT, f.key.fp, HF_FP_BITS / 4);
-	json_uint(j, HF_F_SLOT, w.slot);
+	if (w.slot == UINT32_MAX)
+		json_null(j, HF_F_SLOT);
+	else
+		json_uint(j, HF_F_SLOT, w.slot);
 	list_name(f.engine, HF_F_OWNER, w.owner, j);
 	list_name(f.engine, HF_F_SERVER, w.server, j);
 	json_str(j, HF_F_WHY, hf_why_name(w.why));

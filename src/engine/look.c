@@ -15,18 +15,31 @@ static uint32_t flows_of(struct hf_engine *e, uint64_t fp)
 	return n;
 }
 
-void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms)
+/* Of a key that has one: bonds of who places it may stand before it. */
+static const struct hf_step *entry_step(const struct hf_trace *t)
 {
-	struct hf_question q = {.key = {.fp = fp}, .life = HF_LIFE_START};
+	unsigned i = 0;
+
+	while (i + 1 < t->n && t->step[i].kind != HF_STEP_ENTRY)
+		i++;
+	return &t->step[i];
+}
+
+void hf_engine_where_by(struct hf_engine *e, uint64_t fp, uint64_t place, struct hf_where *w, uint64_t now_ms)
+{
+	struct hf_question q = {.key = {.fp = fp}, .place = place, .unplaced = !place, .life = HF_LIFE_START};
 	struct hf_answer a, next;
 	struct hf_trace t;
 
 	hf_engine_explain(e, &q, &a, &t, now_ms);
+	t.slot = place ? t.slot : UINT32_MAX;
 	*w = (struct hf_where){.fp = fp, .slot = t.slot, .owner = hf_engine_owner(e, t.slot), .server = a.server, .why = a.why, .known = a.known};
 	if (a.known) {
-		w->expires_s = t.step[0].expires_s;
+		const struct hf_step *entry = entry_step(&t);
+
+		w->expires_s = entry->expires_s;
 		w->flows = flows_of(e, fp);
-		if (a.why == HF_WHY_ENTRY && t.step[0].flags & HF_BOND)
+		if (a.why == HF_WHY_ENTRY && entry->flags & HF_BOND)
 			w->why = HF_WHY_BOND;
 	}
 	q.avoid = &w->server;
@@ -35,6 +48,8 @@ void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint6
 	hf_engine_explain(e, &q, &next, &t, now_ms);
 	w->runner_up = next.server;
 }
+
+void hf_engine_where(struct hf_engine *e, uint64_t fp, struct hf_where *w, uint64_t now_ms) { hf_engine_where_by(e, fp, fp, w, now_ms); }
 
 uint16_t hf_engine_last_id(const struct hf_engine *e) { return last_id(e); }
 

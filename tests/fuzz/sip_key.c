@@ -33,11 +33,13 @@ static bool option(struct hf_bytes text)
 
 static void typed(struct hf_bytes text)
 {
-	struct hf_key key = {0};
+	struct hf_key key = {0}, place;
 
 	hf_arena_init(&b.arena, more, sizeof more);
 	if (hf_sip_front.key_read(&b.ctx, text, &key) == HF_OK)
 		MUST(key.fp && key.fp >> HF_FP_BITS == 0 && key.text.n > 0 && key.text.n <= 128);
+	if (key.fp && hf_sip_front.key_place(&b.ctx, text, &place))
+		MUST(!place.fp || (place.fp != key.fp && place.text.n > 0 && place.text.n <= 128));
 }
 
 static struct hf_ask place(struct sip_parcel *p, const struct hf_event *ev)

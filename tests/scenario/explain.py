@@ -129,6 +129,15 @@ def by_another_key(s, servers):
     place = [x for x in explain(s, g, invite(1))[0]["steps"] if x["step"] == "place"]
     check(len(place) == 1 and "from-user:a," in place[0]["text"], "what places it:", place)
     g.stop()
+    # a Call-ID that is typed is placed as its call is: by so many octets as key-length says, or by none where `key` has nothing of it
+    for key, by in (("call-id\nkey-length = 6", "call-id:call-1,"), ("token:0:4", "token:call,"), ("user", "fallback")):
+        g = s.gateway(s.ini_gateway("typed") + s.ini_sip(servers, "probe = none", f"key = {key}"), name="typed")
+        for n in range(10, 20):
+            told, where = explain(s, g, invite(n))[0], g.where(f"call-id:call-{n}@lab.example")
+            text = str(g.ctl("explain", f"call-id:call-{n}@lab.example")["stories"][0])
+            check(by in text, "what places a key that is typed:", text)
+            equal((where["server"], where["slot"] is None) if by != "fallback" else (where["why"], where["slot"]), (told["server"], False) if by != "fallback" else ("fallback", None), key)
+        g.stop()
 
 
 def run(s):

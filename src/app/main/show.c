@@ -159,7 +159,10 @@ static void show_where(const struct hf_json *a)
 		printf("%s would find no eligible server in pool %s.\n", show_text(a, HF_F_KEY), show_text(a, HF_F_POOL));
 	else
 		printf("%s would go to %s (%s) of pool %s: %s.\n", show_text(a, HF_F_KEY), show_text(a, HF_F_SERVER), show_text(a, HF_F_STATE), show_text(a, HF_F_POOL), show_text(a, HF_F_WHY));
-	printf("  fingerprint %s, slot %s of %s, then %s\n", show_text(a, HF_F_FINGERPRINT), show_text(a, HF_F_SLOT), show_text(a, HF_F_OWNER), show_text(a, HF_F_RUNNER_UP));
+	if (show_get(a, HF_F_SLOT, &v) && v.kind == HF_JSON_NUMBER)
+		printf("  fingerprint %s, slot %s of %s, then %s\n", show_text(a, HF_F_FINGERPRINT), show_text(a, HF_F_SLOT), show_text(a, HF_F_OWNER), show_text(a, HF_F_RUNNER_UP));
+	else
+		printf("  fingerprint %s; nothing in the key places a new session: the fallback does, then %s\n", show_text(a, HF_F_FINGERPRINT), show_text(a, HF_F_RUNNER_UP));
 	if (show_get(a, HF_F_EXPIRES_S, &v) && v.kind == HF_JSON_NUMBER)
 		printf("  its entry ends in %s\n", show_duration(show_number(a, HF_F_EXPIRES_S)));
 	else

@@ -105,6 +105,29 @@ static void a_call(void **state)
 	farm_free(f);
 }
 
+/* A key that another one places: where says the server of that one's slot, or of its bond; an entry of its own comes first, and its time is its own. With 0
+ * the fallback answers, and no slot. Without entry_step the time is the bond's. */
+static void where_by(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 0, 100, T0);
+	uint64_t place = (uint64_t)5 << 44, key = (uint64_t)6 << 44;
+	uint16_t owner = hf_engine_owner(f->e, 5), other = owner % 3 + 1;
+	struct hf_where w;
+
+	(void)state;
+	hf_engine_where_by(f->e, key, place, &w, T0);
+	assert_true(w.slot == 5 && w.owner == owner && w.server == owner && w.why == HF_WHY_HOME && !w.known);
+	assert_int_equal(farm_learn(f, place, other, HF_LIFE_START, 100, HF_BOND, T0), HF_OK);
+	hf_engine_where_by(f->e, key, place, &w, T0);
+	assert_true(w.owner == owner && w.server == other && w.why == HF_WHY_BOND && !w.known);
+	assert_int_equal(farm_learn(f, key, owner, HF_LIFE_START, 3600, 0, T0), HF_OK);
+	hf_engine_where_by(f->e, key, place, &w, T0);
+	assert_true(w.server == owner && w.why == HF_WHY_ENTRY && w.known && w.expires_s >= 3600);
+	hf_engine_where_by(f->e, key + 1, 0, &w, T0);
+	assert_true(w.slot == UINT32_MAX && !w.owner && w.server && w.why == HF_WHY_FALLBACK && w.runner_up && w.runner_up != w.server);
+	farm_free(f);
+}
+
 /* A touch writes only when an eighth of the life is gone: at 0 s left of 100 s of an 800 s life nothing changes, at 104 s all of it. */
 static void touch_writes_late(void **state)
 {
@@ -499,7 +522,7 @@ static void where_foretells(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call), cmocka_unit_test(rings_on),
+		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call), cmocka_unit_test(where_by), cmocka_unit_test(rings_on),
 		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(answers_behind_the_end), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
 		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(unless_firm), cmocka_unit_test(placed_by_another),
 		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),

@@ -316,10 +316,37 @@ static void typed(void **state)
 	assert_int_equal(hf_sip_front.key_read(&k.ctx, HF_LIT("user:alice"), &key), HF_EINVAL); /* of which domain? */
 }
 
+/* A new call is placed as its INVITE would be: by the octets of its Call-ID that `key` takes, or by nothing in it. Without the cap by key_length the call of
+ * `where` goes to another server than the call itself. */
+static void placed_by(void **state)
+{
+	static const struct { const char *key, *text, *place; } rows[] = { /* NULL: by itself; empty: by the fallback */
+		{"call-id", "12345678", NULL}, {"call-id", "123456789", "call-id:12345678"}, {"call-id", "call-id:123456789", "call-id:12345678"},
+		{"user call-id", "call-id:123456789", "call-id:12345678"}, {"source call-id", "call-id:12", NULL}, {"token:2:3", "call-id:abcdef", "token:cde"},
+		{"token:4:2 call-id", "call-id:abc", NULL}, {"header:X-Tenant token:0:20", "call-id:123456789", "token:12345678"}, {"token:4:2", "call-id:abc", ""},
+		{"user", "call-id:a", ""}, {"user", "alice", NULL}, {"header:X-Tenant", "acme", NULL}, {"source", "192.0.2.7", NULL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct hf_key place;
+		bool other;
+
+		kit_custom(&k, "key", rows[i].key);
+		k.conf.key_length = 8;
+		hf_arena_reset(&k.arena);
+		other = hf_sip_front.key_place(&k.ctx, hf_bytes_str(rows[i].text), &place);
+		if (other != (rows[i].place != NULL) || (other && (!hf_bytes_eq(place.text, hf_bytes_str(rows[i].place)) || !place.fp != !*rows[i].place)))
+			fail_msg("%s with key = %s: %.*s", rows[i].text, rows[i].key, (int)place.text.n, (const char *)place.text.p);
+		if (other && place.fp)
+			assert_true(place.fp == hf_fingerprint_text(k.ctx.site->hash_key, place.text));
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(words), T(warnings), T(kinds), T(addresses), T(chains), T(lengths), T(the_default_is_cheap), T(users), T(no_user), T(typed)};
+	const struct CMUnitTest tests[] = {T(words), T(warnings), T(kinds), T(addresses), T(chains), T(lengths), T(the_default_is_cheap), T(users), T(no_user), T(typed), T(placed_by)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
