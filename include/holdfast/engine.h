@@ -192,7 +192,7 @@ struct hf_question {
 	bool unplaced;             /* no fingerprint places the key: the fallback does */
 	bool at_home;              /* placed by the slot, whatever the load factor says of its owner: what it belongs to would be there */
 	bool urgent;               /* ... and whatever max_sessions and max_per_s say */
-	bool renews;               /* what binds the key is made anew by this: hint, refs, entry and bond give way by the rules */
+	bool renews;               /* what binds the key is made anew by this: hint, refs, bond and (without `place`) entry give way by the rules */
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;

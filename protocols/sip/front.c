@@ -28,7 +28,7 @@ void sip_question(struct sip_step *s, struct hf_ask *q)
 {
 	struct sip_life l = sip_life_of_request(s);
 
-	q->key = sip_call_key(s, s->p->msg.call_id);
+	q->key = sip_session_key(s);
 	q->life = l.life;
 	q->life_s = l.seconds;
 	q->flags = l.flags;

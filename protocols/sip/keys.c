@@ -34,6 +34,38 @@ struct hf_key sip_key_of(const struct hf_ctx *ctx, struct hf_bytes label, struct
 
 struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id) { return sip_key_of(s->ctx, HF_LIT("call-id"), call_id, SIZE_MAX); }
 
+struct hf_key sip_user_key(const struct sip_step *s)
+{
+	struct hf_bytes user = sip_chain_has(&s->conf->key, SIP_KEY_USER) ? sip_user_in(s->ctx, s->p->msg.to_addr) : HF_NONE;
+
+	return user.n ? sip_key_of(s->ctx, HF_LIT("user"), user, s->conf->key_length) : (struct hf_key){0};
+}
+
+/* A bound user's next REGISTER goes by his bond, under whatever Call-ID; this one, sent again, does not, or a bond that moves meanwhile would split it
+ * (RFC 3261 16.11). */
+struct hf_key sip_register_key(const struct sip_step *s, uint32_t cseq)
+{
+	enum { NUMBER = 10 };
+	const struct sip_msg *m = &s->p->msg;
+	size_t cap = m->call_id.n + 1 + NUMBER;
+	uint8_t *p = hf_arena_alloc(s->ctx->arena, cap);
+	struct hf_writer w = hf_writer_on(p, cap);
+
+	if (!p)
+		return sip_call_key(s, m->call_id);
+	hf_w_bytes(&w, m->call_id);
+	hf_w_u8(&w, ' ');
+	hf_w_dec(&w, cseq);
+	return sip_key_of(s->ctx, HF_LIT("register"), hf_writer_view(&w), SIZE_MAX);
+}
+
+struct hf_key sip_session_key(const struct sip_step *s)
+{
+	const struct sip_msg *m = &s->p->msg;
+
+	return m->method_id == SIP_REGISTER && sip_user_key(s).fp ? sip_register_key(s, m->cseq) : sip_call_key(s, m->call_id);
+}
+
 /* ---- what places a new session: n == 0 where the message has none, or there is no room ---- */
 
 struct hf_bytes sip_addr_octets(const struct hf_ctx *ctx, const struct sip_key *k, const struct hf_addr *a, const struct hf_addr *b)

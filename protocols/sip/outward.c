@@ -12,7 +12,7 @@ static void learn(struct sip_step *s)
 	if (l.life == HF_LIFE_NONE)
 		return;
 	a = hf_act(s->acts, HF_ACT_LEARN);
-	a->learn.key = sip_call_key(s, s->p->msg.call_id);
+	a->learn.key = sip_session_key(s);
 	a->learn.server = s->p->has_cookie ? s->p->cookie.server : s->ev->member;
 	a->learn.life = l.life;
 	a->learn.life_s = l.seconds;

@@ -95,7 +95,7 @@ static void on_success(struct sip_step *s, struct sip_hold *h, unsigned i)
 	if (moved && sip_held_read(s, &r)) { /* an earlier one was only slow: the call is there */
 		struct hf_act *a = hf_act(s->acts, HF_ACT_LEARN);
 
-		a->learn.key = sip_call_key(s, r.p->msg.call_id);
+		a->learn.key = sip_session_key(&r);
 		a->learn.server = h->server[i];
 		a->learn.life = HF_LIFE_TOUCH;
 		a->learn.flags = h->flags & SIP_H_INVITE ? HF_COUNTED : 0;

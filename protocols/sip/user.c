@@ -4,13 +4,6 @@
 
 enum { USUAL_S = 3600 /* a Contact for which the registrar says no time (RFC 3261 10.3 step 6 leaves it to him) */ };
 
-static struct hf_key user_key(const struct sip_step *s)
-{
-	struct hf_bytes user = sip_chain_has(&s->conf->key, SIP_KEY_USER) ? sip_user_in(s->ctx, s->p->msg.to_addr) : HF_NONE;
-
-	return user.n ? sip_key_of(s->ctx, HF_LIT("user"), user, s->conf->key_length) : (struct hf_key){0};
-}
-
 static struct hf_act *learn(struct sip_step *s, const struct hf_key *key, enum hf_life life, uint32_t seconds)
 {
 	struct hf_act *a = hf_act(s->acts, HF_ACT_LEARN);
@@ -61,22 +54,34 @@ uint32_t sip_registered_s(const struct sip_msg *m)
 }
 
 /* The registration is where it was answered, whoever was asked before, and lives exactly as long as it was granted: LINGER sets a life that
- * an older grant had made longer, START makes the bond, or moves it. Its Call-ID's entry was for the transaction and its challenge: a phone that renews
- * sooner than that ends goes by the bond too, or a user's phones would stay at two servers and draw the bond back and forth. */
+ * an older grant had made longer, START makes the bond, or moves it. */
 static void registered(struct sip_step *s, const struct sip_hf *hf, const struct hf_key *key)
 {
 	uint32_t granted = sip_registered_s(&s->p->msg), seconds = sip_grant_s(s, granted);
 	struct hf_act *a;
 
-	a = hf_act(s->acts, HF_ACT_LEARN);
-	a->learn.key = sip_call_key(s, s->p->msg.call_id);
-	a->learn.life = HF_LIFE_END;
 	(void)learn(s, key, HF_LIFE_LINGER, seconds);
 	if (!granted)
 		return;
 	a = learn(s, key, HF_LIFE_START, seconds);
 	a->learn.server = hf->server;
 	a->learn.move = true;
+}
+
+/* The next one has to come back to whoever knows the nonce: by its CSeq, which goes up by one (RFC 3261 22.2), whatever becomes of his bond meanwhile;
+ * under another Call-ID by the bond. */
+static void challenged_by(struct sip_step *s, uint32_t server, const struct hf_key *key)
+{
+	const struct hf_key next = sip_register_key(s, s->p->msg.cseq + 1);
+	struct hf_act *a = learn(s, key, HF_LIFE_START, sip_grant_s(s, 0));
+
+	a->learn.server = server;
+	if (s->p->msg.method_id != SIP_REGISTER)
+		return;
+	a = learn(s, &next, HF_LIFE_START, sip_grant_s(s, 0));
+	a->learn.server = server;
+	a->learn.flags = 0;
+	a->learn.why = HF_WHY_ENTRY;
 }
 
 /* ---- the answers ---- */
@@ -91,13 +96,13 @@ void sip_user_answered(struct sip_step *s, const struct sip_hf *hf)
 
 	if (!hf->opening || !(ours ? of_record && (ok || challenged) : ok && m->method_id == SIP_INVITE))
 		return;
-	key = user_key(s);
+	key = sip_user_key(s);
 	if (!key.fp)
 		return;
 	if (!ours) /* his bond lives as long as the call may */
 		(void)learn(s, &key, HF_LIFE_START, sip_life_of_response(s, true).seconds);
-	else if (challenged) /* the next one has to come back to whoever knows the nonce, under whatever Call-ID */
-		learn(s, &key, HF_LIFE_START, sip_grant_s(s, 0))->learn.server = hf->server;
+	else if (challenged)
+		challenged_by(s, hf->server, &key);
 	else if (m->method_id == SIP_REGISTER)
 		registered(s, hf, &key);
 	else if (m->has_expires && m->expires)
@@ -112,7 +117,7 @@ void sip_user_opened(struct sip_step *s, uint32_t server)
 
 	if (m->to_tag.p || !binds[m->method_id] || !server)
 		return;
-	key = user_key(s);
+	key = sip_user_key(s);
 	if (key.fp)
 		learn(s, &key, HF_LIFE_START, sip_life_of_request(s).seconds)->learn.server = server;
 }

@@ -17,7 +17,8 @@ static inline enum hf_verdict evidence_verdict(const struct hf_engine *e, const 
 /* What binds a key to the server is bound anew by the question (it renews), and better elsewhere. */
 bool evidence_leaves(const struct hf_engine *e, uint16_t server, uint64_t now_ms);
 
-/* Whether an entry at `server` answers the question as it is. live: it has live flows, and does not leave a server that only drains. */
+/* Whether an entry at `server` answers the question as it is. live: it has live flows, and does not leave a server that only drains. With `place` it is not
+ * what is made anew, but what has begun by that. */
 static inline enum hf_verdict evidence_stays(const struct hf_engine *e, const struct hf_question *q, uint16_t server, bool live, uint64_t now_ms)
 {
 	if (!serves(e, server))
@@ -26,7 +27,7 @@ static inline enum hf_verdict evidence_stays(const struct hf_engine *e, const st
 		return HF_VERDICT_TRIED;
 	if (live && state_of(e, server) == HF_STATE_DRAIN)
 		return HF_VERDICT_TAKEN;
-	return q->renews && evidence_leaves(e, server, now_ms) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
+	return q->renews && !q->place && evidence_leaves(e, server, now_ms) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
 }
 
 /* For how long what is bound to a server must not be placed anew, should that not answer; 0: it may be at once. */

@@ -28,6 +28,10 @@ class Phone:
         mark = f"{self.me}-{self.n}".replace(":", "-")
         data = (f"{method} sip:{uri} SIP/2.0\r\nVia: SIP/2.0/UDP {self.me};branch=z9hG4bK{mark};rport\r\nMax-Forwards: 70\r\nFrom: <sip:{frm}@lab.example>;tag={self.n}\r\n"
                 f"To: <sip:{to or uri}>\r\nCall-ID: {call_id or mark}\r\nCSeq: {self.n} {method}\r\nContact: <sip:{frm}@{self.me}>\r\n{extra}Content-Length: 0\r\n\r\n").encode()
+        return self.answer(data, method, uri, to or uri, want)
+
+    def answer(self, data, method, uri, to, want):
+        self.last = data, method, uri, to, want
         for _ in range(30):
             self.s.send(data)
             try:
@@ -37,11 +41,15 @@ class Phone:
                         equal(m.code, want, f"the answer to {method} {uri}")
                         if method == "INVITE":
                             self.s.send(data.replace(b"INVITE sip:", b"ACK sip:").replace(b" INVITE\r\n", b" ACK\r\n").replace(b"z9hG4bK", b"z9hG4bKack").replace(
-                                f"To: <sip:{to or uri}>".encode(), f"To: {m.get('to')}".encode()))
+                                f"To: <sip:{to}>".encode(), f"To: {m.get('to')}".encode()))
                         return m.get("x-server")
             except socket.timeout:
                 pass
         check(False, f"no answer to {method} {uri}")
+
+    def again(self):
+        """the last one once more, as if its answer had been lost"""
+        return self.answer(*self.last)
 
     def register(self, user, phone="", **k):
         return self.ask("REGISTER", "lab.example", user, f"{user}@lab.example", call_id=f"registration-of-{user}{phone}", **k)
@@ -81,6 +89,7 @@ def users(s):
     for u in mine:
         equal(p.register(u, "-elsewhere"), old, f"another phone of {u}")
     g.ctl("drain", old)
+    equal(p.again(), old, "a registration that was answered before the drain, sent again")
     for u in mine:
         equal(p.ask("INVITE", f"{u}@lab.example"), old, f"{u} is still registered at a server that drains")
     for u in mine:

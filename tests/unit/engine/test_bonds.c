@@ -56,8 +56,9 @@ static void placed_by_the_second(void **state)
 	farm_free(f);
 }
 
-/* What is renewed leaves a server that drains or is down, by entry and by bond, and stays where nobody else is; all else stays.
- * Without gives_way it is answered by the server that drains. */
+/* What is renewed leaves a server that drains or is down, by bond, and by its own entry where nothing else places it; it stays where nobody else is, and
+ * so does all else: what has begun by a bond that leaves (a request that is sent again) ends where it began. Without `!q->place` in evidence_stays that is
+ * split; without evidence_leaves the server that drains answers. */
 static void renewals_leave(void **state)
 {
 	struct farm *f = farm_new(HF_MODE_AUTO, 3, 0, 100, T0);
@@ -71,6 +72,8 @@ static void renewals_leave(void **state)
 	hf_engine_mark(f->e, at, HF_MARK_DRAIN, true, T0);
 	assert_int_equal(asked(f, &q).server, at);
 	q.renews = true;
+	assert_int_equal(asked(f, &q).server, at);
+	q.place = 0;
 	assert_int_not_equal(asked(f, &q).server, at);
 	q.renews = false; /* and the entry names the new one from then on */
 	assert_int_not_equal(asked(f, &q).server, at);

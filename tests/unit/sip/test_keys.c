@@ -222,9 +222,11 @@ static void users(void **state)
 	(void)state;
 	kit_custom(&k, "key", "user source");
 	q = ask(PHONE, (struct kit_request){.method = "REGISTER", .uri = "sip:example.com"});
-	assert_true(q->place == fp("user", "bob") && !q->place_else && q->renews);
+	assert_true(q->place == fp("user", "bob") && !q->place_else && q->renews && q->key.fp == fp("register", "c1 1"));
+	q = ask(PHONE, (struct kit_request){.method = "REGISTER", .uri = "sip:example.com", .cseq = "0002"});
+	assert_true(q->key.fp == fp("register", "c1 2")); /* each for itself: the bond leads the next one */
 	q = ask(PHONE, (struct kit_request){.method = "PUBLISH", .uri = "sip:example.com"});
-	assert_true(q->place == fp("user", "bob") && !q->place_else && !q->renews);
+	assert_true(q->key.fp == fp("call-id", "c1") && q->place == fp("user", "bob") && !q->place_else && !q->renews);
 	q = ask(PHONE, (struct kit_request){.method = "INVITE", .uri = "sip:%62ob:pw@other.example.com;user=phone"});
 	assert_true(q->place == fp("user", "bob") && q->place_else == fp("user", "alice") && !q->renews);
 	q = ask(PHONE, (struct kit_request){.method = "INVITE", .uri = "tel:+1-555-(12)34"});
@@ -243,6 +245,8 @@ static void no_user(void **state)
 {
 	static const char text[] = "OPTIONS sip:example.com SIP/2.0" CRLF "Via: SIP/2.0/UDP 192.0.2.51;branch=z9hG4bK1" CRLF "Max-Forwards: 70" CRLF "From: <sip:a.example.com>;tag=1" CRLF
 				   "To: <sip:example.com>" CRLF "Call-ID: c1" CRLF "CSeq: 1 OPTIONS" CRLF "Content-Length: 0" CRLF CRLF;
+	static const char nobodys[] = "REGISTER sip:example.com SIP/2.0" CRLF "Via: SIP/2.0/UDP 192.0.2.51;branch=z9hG4bK2" CRLF "Max-Forwards: 70" CRLF "From: <sip:a.example.com>;tag=1" CRLF
+				      "To: <sip:example.com>" CRLF "Call-ID: c1" CRLF "CSeq: 1 REGISTER" CRLF "Content-Length: 0" CRLF CRLF;
 
 	(void)state;
 	kit_custom(&k, "key", "user source");
@@ -251,6 +255,8 @@ static void no_user(void **state)
 	kit_custom(&k, "key", "user");
 	kit_feed(&k, PHONE, text);
 	assert_true(k.ask.unplaced && !k.ask.renews);
+	kit_feed(&k, PHONE, nobodys);
+	assert_true(k.ask.unplaced && k.ask.key.fp == fp("call-id", "c1")); /* nobody's bond would lead the next one */
 }
 
 /* ---- what an operator types ---- */
