@@ -136,6 +136,8 @@ enum hf_mark { HF_MARK_DOWN, HF_MARK_DRAIN /* operator */, HF_MARK_BUSY /* the s
 	HF_MARK_OVER /* the time to drain is over: set by hf_engine_expire, gone with the drain */, HF_MARK_AGENT_DOWN, HF_MARK_AGENT_DRAIN, HF_MARK_AGENT_OFF };
 void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on, uint64_t now_ms);
 bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark);
+/* Whether DOWN says no more than that nobody could connect to it when that was tried last: then whoever connects knows better (question.knocks). Not kept. */
+void hf_engine_unreached(struct hf_engine *e, uint16_t id, bool unreached, uint64_t now_ms);
 /* A run-time weight 0..256, or HF_WEIGHT_FILE: back to the file's. */
 #define HF_WEIGHT_FILE 0xffffffffu
 void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms);
@@ -193,6 +195,7 @@ struct hf_question {
 	bool at_home;              /* placed by the slot, whatever the load factor says of its owner: what it belongs to would be there */
 	bool urgent;               /* ... and whatever max_sessions and max_per_s say */
 	bool renews;               /* what binds the key is made anew by this: hint, refs, bond and (without `place`) entry give way by the rules */
+	bool knocks;               /* ... but not before who asks has tried to connect to the server once more, where it is down because nobody could */
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;
@@ -222,6 +225,7 @@ struct hf_answer {
 	uint64_t led_by;           /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;                 /* renews: a hint, reference or entry of the key did not hold */
 	uint64_t hold_ms;          /* renews: the key is bound to the server; for so long it may not be placed anew, should that not answer */
+	bool knock;                /* knocks: that server is down, and the key would have left it; should it not answer, the next question has it in `avoid` */
 	bool full;                 /* max_entries left no room to remember it: the server is the one that the hash alone names */
 	bool over;                 /* as full, because its source has had its share */
 };

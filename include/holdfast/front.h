@@ -117,6 +117,7 @@ struct hf_chosen {
 	uint64_t led_by;     /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
 	uint64_t hold_ms;    /* ask.renews: the key is bound to this server; for so long it is waited for, should it not answer */
+	bool knock;          /* ask.knocks: it is down, and is tried once, for a moment, before the key leaves it */
 	const struct hf_listener_info *out; /* parcels: the listener whose socket sends, or (streams) that takes what comes back; NULL on relayed flows */
 	struct hf_addr out_addr;            /* the address it leaves from, the port that we are reached at */
 };
@@ -178,6 +179,7 @@ struct hf_ask {
 	bool opens;              /* life is NONE, and what is answered will be learnt as a session that counts: the service's limits of new ones hold */
 	bool at_home;            /* placed by its slot, whatever the load factor: a session that it belongs to would be there */
 	bool renews;             /* what binds the key is made anew (a registration, a desktop's connection): `on-down` and `drain-bound` say how long it holds */
+	bool knocks;             /* renews, flows: what is sent to a server that is down and cannot be reached has not left us, so that trying costs nothing */
 	enum hf_life life;       /* of key's entry, at the server chosen */
 	uint32_t life_s;
 	unsigned flags;          /* HF_COUNTED, HF_TENTATIVE, HF_BOND */

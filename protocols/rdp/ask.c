@@ -28,7 +28,7 @@ static void ask(struct hf_ctx *ctx, const struct hf_event *ev, const struct rdp_
 	struct hf_ask *q = &hf_act(acts, HF_ACT_ASK)->ask;
 
 	q->again = f->again = again;
-	q->renews = true; /* a connection makes its bond anew, unless its session lives: the engine knows */
+	q->renews = q->knocks = true; /* a connection makes its bond anew, unless its session lives: the engine knows */
 	q->key = k->main;
 	q->place_else = k->perhaps;
 	q->place_last = k->by_user ? k->unclaimed.fp : k->users.fp;

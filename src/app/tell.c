@@ -46,7 +46,8 @@ static void say_entry(struct hf_writer *w, const struct hf_step *s, const char *
 	if (s->verdict == HF_VERDICT_MISSING)
 		hf_w_printf(w, "there is no %s", what);
 	else
-		hf_w_printf(w, "%s names %s (%s), for %u s more: %s", what, name, states[s->state], s->expires_s, verdicts[s->verdict]);
+		hf_w_printf(w, "%s names %s (%s), for %u s more: %s", what, name, states[s->state], s->expires_s,
+			    s->verdict == HF_VERDICT_TAKEN && s->state == HF_STATE_DOWN ? "it decides, though it is down" : verdicts[s->verdict]);
 }
 
 #define AGENT_MARKS (1u << HF_MARK_AGENT_DOWN | 1u << HF_MARK_AGENT_DRAIN | 1u << HF_MARK_AGENT_OFF)

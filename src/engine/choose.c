@@ -13,7 +13,7 @@ static enum taken place_new(struct hf_engine *e, const struct hf_question *q, co
 			  .take = wanted && q->flags & HF_COUNTED && !q->trace, .counts = wanted && q->flags & HF_COUNTED, .now_ms = now_ms,
 			  .by_slot = q->at_home, .uncapped = q->at_home, .home = (!wanted || q->urgent) && e->conf.mode != HF_MODE_NONE};
 	bool open = evidence_verdict(e, q, bond->server) == HF_VERDICT_TAKEN;
-	bool down = open && state_of(e, bond->server) == HF_STATE_DOWN && !evidence_hold_ms(e, bond->server, now_ms);
+	bool down = open && evidence_gone(e, q, bond->server, now_ms);
 	enum hf_verdict b = !open ? HF_VERDICT_MISSING : bond->leaves ? HF_VERDICT_LEAVES : down ? HF_VERDICT_STATE : HF_VERDICT_TAKEN;
 	struct placed to = {0, HF_WHY_NONE, TAKEN_NOT};
 
@@ -262,8 +262,10 @@ void hf_engine_choose(struct hf_engine *e, const struct hf_question *q, struct h
 	}
 	if (a->why == HF_WHY_BOND && !a->known && a->server == bond.server)
 		a->led_by = bond.by;
-	if (q->renews && (a->why == HF_WHY_BOND || a->why == HF_WHY_ENTRY || a->why == HF_WHY_TOKEN || a->why == HF_WHY_DIALOG))
+	if (q->renews && (a->why == HF_WHY_BOND || a->why == HF_WHY_ENTRY || a->why == HF_WHY_TOKEN || a->why == HF_WHY_DIALOG)) {
 		a->hold_ms = evidence_hold_ms(e, a->server, now_ms);
+		a->knock = !a->hold_ms && evidence_knocks(e, q, a->server);
+	}
 }
 
 void hf_engine_explain(struct hf_engine *e, const struct hf_question *q, struct hf_answer *a, struct hf_trace *t, uint64_t now_ms)

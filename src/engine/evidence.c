@@ -63,10 +63,15 @@ uint64_t evidence_hold_ms(const struct hf_engine *e, uint16_t id, uint64_t now_m
 	return hold > gone ? hold - gone : 0;
 }
 
-bool evidence_leaves(const struct hf_engine *e, uint16_t server, uint64_t now_ms)
+bool evidence_gone(const struct hf_engine *e, const struct hf_question *q, uint16_t server, uint64_t now_ms)
+{
+	return state_of(e, server) == HF_STATE_DOWN && !evidence_hold_ms(e, server, now_ms) && !evidence_knocks(e, q, server);
+}
+
+bool evidence_leaves(const struct hf_engine *e, const struct hf_question *q, uint16_t server, uint64_t now_ms)
 {
 	switch (state_of(e, server)) {
-	case HF_STATE_DOWN: return !evidence_hold_ms(e, server, now_ms);
+	case HF_STATE_DOWN: return evidence_gone(e, q, server, now_ms);
 	case HF_STATE_DRAIN: return atomic_load_explicit(&e->drain_moves, memory_order_relaxed);
 	default: return false;
 	}
@@ -77,7 +82,7 @@ static enum hf_verdict leads(const struct hf_engine *e, const struct hf_question
 {
 	enum hf_verdict v = evidence_verdict(e, q, id);
 
-	if (v != HF_VERDICT_TAKEN || !q->renews || !evidence_leaves(e, id, now_ms))
+	if (v != HF_VERDICT_TAKEN || !q->renews || !evidence_leaves(e, q, id, now_ms))
 		return v;
 	a->left = true;
 	return HF_VERDICT_LEAVES;

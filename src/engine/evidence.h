@@ -14,8 +14,16 @@ static inline enum hf_verdict evidence_verdict(const struct hf_engine *e, const 
 	return among(q->avoid, q->n_avoid, id) ? HF_VERDICT_TRIED : HF_VERDICT_TAKEN;
 }
 
+/* The question names a server that is down, to be tried once more. */
+static inline bool evidence_knocks(const struct hf_engine *e, const struct hf_question *q, uint16_t server)
+{
+	return q->knocks && atomic_load_explicit(&e->hot[server].knock, memory_order_relaxed);
+}
+
+/* It is down, for longer than what is bound to it holds, and not to be tried once more. */
+bool evidence_gone(const struct hf_engine *e, const struct hf_question *q, uint16_t server, uint64_t now_ms);
 /* What binds a key to the server is bound anew by the question (it renews), and better elsewhere. */
-bool evidence_leaves(const struct hf_engine *e, uint16_t server, uint64_t now_ms);
+bool evidence_leaves(const struct hf_engine *e, const struct hf_question *q, uint16_t server, uint64_t now_ms);
 
 /* Whether an entry at `server` answers the question as it is. live: it has live flows, and does not leave a server that only drains. With `place` it is not
  * what is made anew, but what has begun by that. */
@@ -27,7 +35,7 @@ static inline enum hf_verdict evidence_stays(const struct hf_engine *e, const st
 		return HF_VERDICT_TRIED;
 	if (live && state_of(e, server) == HF_STATE_DRAIN)
 		return HF_VERDICT_TAKEN;
-	return q->renews && !q->place && evidence_leaves(e, server, now_ms) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
+	return q->renews && !q->place && evidence_leaves(e, q, server, now_ms) ? HF_VERDICT_LEAVES : HF_VERDICT_TAKEN;
 }
 
 /* For how long what is bound to a server must not be placed anew, should that not answer; 0: it may be at once. */

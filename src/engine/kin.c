@@ -122,7 +122,7 @@ static struct bond standing(struct hf_engine *e, const struct hf_question *q, ui
 
 	if (q->trace)
 		evidence_trace(e, q, HF_STEP_BOND, fp, x, v, now_ms);
-	return (struct bond){.server = serving ? x->server : 0, .leaves = serving && q->renews && evidence_leaves(e, x->server, now_ms), .by = fp};
+	return (struct bond){.server = serving ? x->server : 0, .leaves = serving && q->renews && evidence_leaves(e, q, x->server, now_ms), .by = fp};
 }
 
 static struct bond of_key(struct hf_engine *e, const struct hf_question *q, uint64_t fp, bool may, uint64_t now_ms)

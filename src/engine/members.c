@@ -65,6 +65,7 @@ static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, ui
 	atomic_store_explicit(&h->weight, members_weight(r), memory_order_relaxed);
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
 	atomic_store_explicit(&h->cuts, (r->marks & CUTS) != 0, memory_order_relaxed);
+	atomic_store_explicit(&h->knock, e->member[id].unreached && is == HF_STATE_DOWN && !(r->marks & 1 << HF_MARK_AGENT_DOWN), memory_order_relaxed);
 	if (is != was) {
 		atomic_store_explicit(&e->member[id].since_ms, now_ms, memory_order_relaxed);
 		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
@@ -96,6 +97,17 @@ void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on
 		r.marks &= (uint8_t)~(1 << HF_MARK_OVER);
 		r.drain_ms = 0;
 	}
+	put(e, id, &r, now_ms);
+}
+
+void hf_engine_unreached(struct hf_engine *e, uint16_t id, bool unreached, uint64_t now_ms)
+{
+	struct hf_member_record r;
+
+	if (!exists(e, id) || e->member[id].unreached == unreached)
+		return;
+	r = e->kept[id];
+	e->member[id].unreached = unreached;
 	put(e, id, &r, now_ms);
 }
 
@@ -166,6 +178,7 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 		atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
 		atomic_store_explicit(&m->percent, 0, memory_order_relaxed);
 		atomic_store_explicit(&m->advised, 0, memory_order_relaxed);
+		m->unreached = false;
 	}
 	m->used = m->listed = true;
 	if (id > last_id(e))

@@ -43,7 +43,7 @@ static void choose(struct parcel *p, uint64_t tag, const struct snap_member *m, 
 {
 	struct hf_chosen *c = &p->chosen;
 
-	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .why = a->why, .known = a->known, .firm = a->firm, .row = a->row, .crowded = a->crowded, .led_by = a->led_by, .left = a->left, .hold_ms = a->hold_ms};
+	*c = (struct hf_chosen){.none = HF_R_NO_SERVER, .why = a->why, .known = a->known, .firm = a->firm, .row = a->row, .crowded = a->crowded, .led_by = a->led_by, .left = a->left, .hold_ms = a->hold_ms, .knock = a->knock};
 	if (p->hold)
 		c->hold = hold_name(p->w, p->hold);
 	else if (p->story)
@@ -186,7 +186,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		.hint = hinted(p, a), .hint_why = a->hint_why, .refs = {a->refs[0].fp, a->refs[1].fp}, .key = a->key, .life = a->life, .life_s = a->life_s,
 		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
 		.place = a->place, .place_else = a->place_else, .place_last = a->place_last, .unplaced = a->unplaced, .at_home = a->at_home, .urgent = a->urgent,
-		.renews = a->renews, .unless_firm = a->unless_firm, .max_flows = a->max_flows, .max_sources = a->max_sources, .apart = a->apart, .server_only = true};
+		.renews = a->renews, .knocks = a->knocks, .unless_firm = a->unless_firm, .max_flows = a->max_flows, .max_sources = a->max_sources, .apart = a->apart, .server_only = true};
 	struct hf_answer answer = {0};
 	bool opens = may_open(a);
 

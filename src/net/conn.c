@@ -144,10 +144,11 @@ void conn_send(struct parcel *p, const struct hf_send *s)
 		return;
 	}
 	if (up && to->fd < 0) {
-		if (!f->failed)
+		if (!f->failed) {
 			notice_placed(p, m);
-		if (!f->failed)
-			dial_start(f, m, p->at->conf->dial_timeout, hf_bytes_of(w->scratch, n));
+			f->knocks = p->chosen.knock;
+			dial_start(f, p->at, m, hf_bytes_of(w->scratch, n));
+		}
 		return;
 	}
 	f->told |= !up;

@@ -8,6 +8,20 @@
 #include "sock.h"
 
 #define LOOK_MS 1000u /* a letter that was lost, or a server that went, costs who waits at its gate so long */
+#define KNOCK_MS 500u /* a machine that is there answers by then, wherever it stands; one that is gone costs who is bound to it no more */
+
+static struct member_rt *server_rt(const struct flow *f) { return &f->pool->members[f->server]; }
+static bool is_up(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_UP; }
+static bool is_off(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_OFF; }
+
+/* How long it is tried. One that is down for a moment only, unless others got through to it. */
+static uint64_t dial_ms(const struct flow *f, const struct snap_pool *pool)
+{
+	bool doubtful = f->knocks && !is_up(f) && !atomic_load_explicit(&server_rt(f)->back, memory_order_relaxed);
+	uint64_t ms = pool->conf->dial_timeout;
+
+	return doubtful && ms > KNOCK_MS ? KNOCK_MS : ms;
+}
 
 static void note_tried(struct flow *f, uint16_t id)
 {
@@ -22,7 +36,9 @@ static void connected(struct flow *f)
 {
 	const struct snap_service *sv = snap_service(f->w->snap, f->service);
 
-	atomic_store_explicit(&f->pool->members[f->server].failures, 0, memory_order_relaxed);
+	atomic_store_explicit(&server_rt(f)->failures, 0, memory_order_relaxed);
+	if (!is_up(f))
+		atomic_fetch_add_explicit(&server_rt(f)->back, 1, memory_order_relaxed);
 	gate_through(f);
 	f->phase = PHASE_ANSWER;
 	conn_deadline(f, sv ? sv->conf->handshake_timeout : 1);
@@ -54,9 +70,6 @@ static void begin(struct flow *f, const struct snap_member *m, uint64_t timeout_
 	else
 		conn_deadline(f, timeout_ms);
 }
-
-static bool is_up(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_UP; }
-static bool is_off(const struct flow *f) { return hf_engine_state(f->pool->engine, f->server, NULL) == HF_STATE_OFF; }
 
 /* It looks around once a second. */
 static void wait_on(struct flow *f, uint64_t ms)
@@ -92,7 +105,7 @@ static bool introduce(struct flow *f, struct hf_bytes *first)
 	return put;
 }
 
-void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first)
+void dial_start(struct flow *f, const struct snap_pool *pool, const struct snap_member *m, struct hf_bytes first)
 {
 	HF_BUG_ON(!f->busy);
 	flow_at(f, f->pool, m);
@@ -104,10 +117,10 @@ void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms
 	}
 	switch (gate_enter(f)) {
 	case GATE_PASSED:
-		begin(f, m, timeout_ms, first);
+		begin(f, m, dial_ms(f, pool), first);
 		break;
 	case GATE_QUEUED:
-		wait_turn(f, timeout_ms, first);
+		wait_turn(f, dial_ms(f, pool), first);
 		break;
 	default:
 		f->failed = HF_R_SERVER_QUEUE;
@@ -127,7 +140,7 @@ static bool turned(struct flow *f)
 	}
 	if (!gate_turn(f))
 		return false;
-	begin(f, m, pool->conf->dial_timeout, HF_NONE);
+	begin(f, m, dial_ms(f, pool), HF_NONE);
 	failed = f->failed;
 	f->failed = 0;
 	if (failed)
@@ -139,6 +152,17 @@ static bool turned(struct flow *f)
 
 void dial_turn(struct flow *f) { (void)turned(f); }
 
+/* It was to wait for a moment, and its server has come back meanwhile: it waits as others do. */
+static void wait_on_for(struct flow *f)
+{
+	const struct snap_pool *pool = flow_pool(f);
+	uint64_t ms = f->knocks && pool ? dial_ms(f, pool) : 0;
+
+	f->knocks = false;
+	if (ms > KNOCK_MS)
+		f->queued_ms = (uint32_t)(ms - KNOCK_MS);
+}
+
 /* Who is not bound to a server that goes down meanwhile has no reason to wait for it; the front knows. */
 void dial_waited(struct flow *f)
 {
@@ -146,6 +170,8 @@ void dial_waited(struct flow *f)
 
 	if (turned(f))
 		return;
+	if (!f->queued_ms)
+		wait_on_for(f);
 	if (goes || !f->queued_ms)
 		dial_failed(f, HF_R_SERVER_QUEUE);
 	else
@@ -171,8 +197,10 @@ void dial_failed(struct flow *f, unsigned reason)
 	struct hf_chosen who = {.server = f->server_hash};
 	struct hf_event ev = {.kind = HF_EV_FAIL, .reason = reason, .chosen = &who};
 
-	if (reason != HF_R_NO_MEMORY && reason != HF_R_SERVER_QUEUE) /* neither our own want nor our patience says anything about the server */
-		atomic_fetch_add_explicit(&f->pool->members[f->server].failures, 1, memory_order_relaxed);
+	if (reason != HF_R_NO_MEMORY && reason != HF_R_SERVER_QUEUE) { /* neither our own want nor our patience says anything about the server */
+		atomic_fetch_add_explicit(&server_rt(f)->failures, 1, memory_order_relaxed);
+		atomic_store_explicit(&server_rt(f)->back, 0, memory_order_relaxed);
+	}
 	worker_count(f->w, f->rt, reason);
 	if (f->phase == PHASE_QUEUED)
 		gate_leave(f);

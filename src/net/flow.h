@@ -102,6 +102,7 @@ struct flow {
 	uint8_t gate;          /* gate.c: outside, waiting, inside, asleep */
 	bool placed;           /* it has asked, or was given a pool: it stays in that */
 	bool queued_down;      /* QUEUED: its server was not up when it came */
+	bool knocks;           /* its server is down, and is tried for a moment: chosen.knock */
 	bool counted, opened;  /* among its source's; its opening is complete */
 	bool proxied;          /* a PROXY header must come first */
 	bool held;             /* the engine keeps the server's id for it */
@@ -233,7 +234,7 @@ void stuck_free(struct flow *f);
 
 /* dial.c */
 /* The connection begins with `first`. f->failed says so when it failed at once. */
-void dial_start(struct flow *f, const struct snap_member *m, uint64_t timeout_ms, struct hf_bytes first);
+void dial_start(struct flow *f, const struct snap_pool *pool, const struct snap_member *m, struct hf_bytes first);
 void dial_done(struct flow *f);
 void dial_turn(struct flow *f); /* QUEUED: its turn may have come */
 void dial_waited(struct flow *f); /* ... and its deadline has */

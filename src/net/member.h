@@ -17,6 +17,7 @@ struct gate { /* gate.h; by the pool's lock; what is atomic is also looked at wi
 struct member_rt { /* control thread, but for what workers tell */
 	struct gate gate;
 	_Atomic uint32_t failures;  /* dials that failed in a row: told by workers, judged by the control thread */
+	_Atomic uint32_t back;      /* dials that it took since it was down and failed one: likewise */
 	_Atomic uint32_t unwell;    /* what a front has seen fail in a row: likewise */
 	_Atomic uint64_t busy_until_ms; /* it asked for no new sessions until then: likewise; 0 = it did not */
 	char last_failure[64];

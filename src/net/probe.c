@@ -19,25 +19,33 @@ enum how { HOW_NONE, HOW_CONNECT, HOW_PROGRAM, HOW_FRONT };
 
 static void ready(void *arg, unsigned what);
 
+static enum how how(const struct probe *p)
+{
+	static const enum how of[] = {[HF_CONF_PROBE_NONE] = HOW_NONE, [HF_CONF_PROBE_CONNECT] = HOW_CONNECT, [HF_CONF_PROBE_PROGRAM] = HOW_PROGRAM,
+		[HF_CONF_PROBE_FRONT] = HOW_FRONT};
+	enum how h = of[p->pool->conf->probe];
+
+	return h == HOW_NONE && p->passive ? HOW_CONNECT : h;
+}
+
 /* ---- verdicts ---- */
 
 void probe_mark(struct probe *p, enum hf_mark m, bool on, const char *why)
 {
 	uint64_t now = hf_clock_ms();
 
+	if (m == HF_MARK_DOWN && on)
+		atomic_store_explicit(&p->rt->members[p->id].back, 0, memory_order_relaxed);
 	hf_engine_mark(p->rt->engine, p->id, m, on, now);
 	hf_log(on ? HF_LOG_WARN : HF_LOG_INFO, "event=server-%s pool=%s server=%s%s%s%s", m == HF_MARK_DOWN ? (on ? "down" : "up") : on ? "busy" : "ready",
 		p->pool->rt->name, p->name, *why ? " reason=\"" : "", why, *why ? "\"" : "");
 }
 
-/* A server that is down because of dials is asked every second: its users wait for it. One connect is as good as a dial. */
-static bool waited_for(const struct probe *p) { return p->passive && p->pool->conf->probe == HF_CONF_PROBE_NONE; }
-
 static void good(struct probe *p)
 {
 	p->bad = 0;
 	p->good++;
-	if (probe_down(p) && (p->good >= p->pool->conf->probe_rise || waited_for(p))) {
+	if (probe_down(p) && (p->good >= p->pool->conf->probe_rise || probe_waited_for(p))) {
 		p->passive = false;
 		atomic_store(&p->rt->members[p->id].failures, 0);
 		probe_mark(p, HF_MARK_DOWN, false, "");
@@ -52,6 +60,7 @@ static void bad(struct probe *p, const char *why)
 	p->bad++;
 	snprintf(m->last_failure, sizeof m->last_failure, "%s", why);
 	m->last_failure_ms = hf_clock_ms();
+	hf_engine_unreached(p->rt->engine, p->id, !p->reached && how(p) != HOW_PROGRAM, hf_clock_ms());
 	if (!probe_down(p) && p->bad >= p->pool->conf->probe_fall)
 		probe_mark(p, HF_MARK_DOWN, true, why);
 	if (probe_down(p) && p->m->host.n)
@@ -82,15 +91,6 @@ void probe_stop(struct probe *p)
 	probe_program_stop(p);
 }
 
-static enum how how(const struct probe *p)
-{
-	static const enum how of[] = {[HF_CONF_PROBE_NONE] = HOW_NONE, [HF_CONF_PROBE_CONNECT] = HOW_CONNECT, [HF_CONF_PROBE_PROGRAM] = HOW_PROGRAM,
-		[HF_CONF_PROBE_FRONT] = HOW_FRONT};
-	enum how h = of[p->pool->conf->probe];
-
-	return h == HOW_NONE && p->passive ? HOW_CONNECT : h;
-}
-
 /* Between the first sign that a server's state is another and the verdict probes follow each other closely, so that probe-fall and
  * probe-rise cost seconds, not intervals; the same right after a start, when nothing is known yet. */
 static bool in_doubt(const struct probe *p) { return probe_down(p) ? p->good > 0 : p->bad > 0; }
@@ -101,7 +101,7 @@ void probe_again(struct probe *p)
 	uint64_t soon = c->probe_timeout < c->probe_interval ? c->probe_timeout : c->probe_interval;
 
 	probe_stop(p);
-	hf_timer_set(p->timer, waited_for(p) ? PROBE_PASSIVE_MS : in_doubt(p) ? soon : c->probe_interval);
+	hf_timer_set(p->timer, probe_waited_for(p) ? PROBE_PASSIVE_MS : in_doubt(p) ? soon : c->probe_interval);
 }
 
 static void verdict(struct probe *p, enum hf_probe_result r, uint32_t busy_ms, const char *why)
@@ -147,6 +147,7 @@ static void begin(struct probe *p)
 
 	p->what = (struct hf_probe){.server = p->m->hash, .name = hf_bytes_str(p->name), .addr = p->m->addr, .transport = p->m->transport,
 		.id = ++p->all->last_id};
+	p->reached = false;
 	p->fd = sock_connect(&p->m->addr, stream(p), NULL);
 	if (p->fd >= 0)
 		p->watch = hf_watch_new(p->all->net->control, p->fd, stream(p) ? HF_WRITE : HF_READ, ready, p);
@@ -217,6 +218,7 @@ static void ready(void *arg, unsigned what)
 		return;
 	}
 	e = sock_error(p->fd);
+	p->reached |= e == 0;
 	opened = e == 0 && p->wire ? wire_open(p->wire) : HF_OK;
 	if (e != 0) {
 		verdict(p, HF_PROBE_FAILED, 0, strerror(e));
@@ -237,6 +239,8 @@ void probe_due(void *arg)
 {
 	struct probe *p = arg;
 
+	if (!probe_runs(p))
+		p->began_ms = hf_clock_ms();
 	if (p->fd >= 0)
 		verdict(p, HF_PROBE_FAILED, 0, p->sent || !stream(p) ? "no answer in time" : "no connection in time");
 	else if (p->program)

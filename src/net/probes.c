@@ -25,10 +25,27 @@ static void look_at_dials(struct probe *p)
 		return;
 	p->passive = true;
 	p->good = 0;
+	hf_engine_unreached(p->rt->engine, p->id, true, hf_clock_ms());
 	snprintf(m->last_failure, sizeof m->last_failure, "%u dials failed in a row", n);
 	m->last_failure_ms = hf_clock_ms();
 	probe_mark(p, HF_MARK_DOWN, true, "dials failed");
 	hf_timer_set(p->timer, PROBE_PASSIVE_MS);
+}
+
+/* A dial has got through to one that is down: it is asked now, not when its time comes. */
+static void look_at_back(struct probe *p)
+{
+	uint32_t back = atomic_load_explicit(&p->rt->members[p->id].back, memory_order_relaxed);
+
+	if (back == p->back || (probe_down(p) && !probe_waited_for(p) && (probe_runs(p) || hf_clock_ms() - p->began_ms < PROBE_PASSIVE_MS)))
+		return;
+	p->back = back;
+	if (!back || !probe_down(p) || p->good)
+		return;
+	if (probe_waited_for(p))
+		probe_verdict(p, true, "");
+	else
+		hf_timer_set(p->timer, 0);
 }
 
 /* A 503 with Retry-After and its like: no new sessions for that time, whatever probes say meanwhile. */
@@ -75,6 +92,7 @@ static void look(void *arg)
 
 	for (struct probe *p = all->list; p; p = p->next) {
 		look_at_dials(p);
+		look_at_back(p);
 		look_at_busy(p);
 		look_at_failures(p);
 	}

@@ -29,6 +29,9 @@ struct probe {
 	uint8_t *got;
 	size_t n;
 	bool sent, passive, lost;     /* passive: down because of dials; lost: its name was never found */
+	bool reached;                 /* this one has a connection */
+	uint32_t back;                /* member_rt.back, as far as it was looked at */
+	uint64_t began_ms;            /* the last one */
 	unsigned good, bad;           /* in a row */
 	uint64_t busy_until_ms;
 	struct agent *agent;
@@ -46,6 +49,9 @@ struct probes {
 
 /* The engine has the marks, and keeps them over a restart: what was down stays down until a probe says otherwise. */
 static inline bool probe_down(const struct probe *p) { return hf_engine_marked(p->rt->engine, p->id, HF_MARK_DOWN); }
+static inline bool probe_runs(const struct probe *p) { return p->fd >= 0 || p->program || p->queued_at; }
+/* A server that is down because of dials is asked every second: its users wait for it. One connect is as good as a dial. */
+static inline bool probe_waited_for(const struct probe *p) { return p->passive && p->pool->conf->probe == HF_CONF_PROBE_NONE; }
 static inline bool probe_busy(const struct probe *p) { return hf_engine_marked(p->rt->engine, p->id, HF_MARK_BUSY); }
 void probe_mark(struct probe *p, enum hf_mark m, bool on, const char *why);
 void probe_set_busy(struct probe *p, bool on, uint32_t ms, const char *why); /* ms 0: until a probe says otherwise */

@@ -125,6 +125,54 @@ static void held_while_down(void **state)
 	farm_free(f);
 }
 
+/* knocks: what would leave a server that is down names it once more, by entry, bond, hint and reference, where nobody could connect to it; not when it
+ * is ill or its agent says down, not once it was tried, and not for who does not connect. Fails without evidence_knocks in evidence_gone or
+ * without a condition of `knock` in members.c put. */
+static void tried_once_more(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 0, 100, T0);
+	struct hf_question of_entry = {.key = {.fp = farm_fp(1)}, .renews = true, .knocks = true, .flags = HF_BOND, .life = HF_LIFE_OPEN, .life_s = 900};
+	struct hf_question of_bond = {.key = {.fp = farm_fp(3)}, .place_else = farm_fp(1), .renews = true, .knocks = true};
+	struct hf_question of_hint = {.key = {.fp = farm_fp(4)}, .renews = true, .knocks = true}, of_ref = {.key = {.fp = farm_fp(5)}, .refs = {farm_fp(6)}, .renews = true, .knocks = true};
+	struct hf_question *all[] = {&of_hint, &of_ref, &of_bond, &of_entry};
+	uint16_t at = other(f, hf_engine_owner(f->e, slot_of(f->e, farm_fp(1))));
+	struct hf_answer a;
+
+	(void)state;
+	assert_int_equal(farm_learn(f, farm_fp(1), at, HF_LIFE_START, 900, HF_BOND | HF_COUNTED, T0), HF_OK);
+	assert_int_equal(farm_learn(f, farm_fp(6), at, HF_LIFE_START, 900, HF_BOND, T0), HF_OK);
+	of_hint.hint = at;
+	of_hint.hint_why = HF_WHY_TOKEN;
+	hf_engine_choose(f->e, &of_entry, &a, T0);
+	assert_true(a.server == at && !a.knock);
+	hf_engine_unreached(f->e, at, true, T0);
+	hf_engine_mark(f->e, at, HF_MARK_DOWN, true, T0);
+	for (unsigned i = 0; i < 4; i++) {
+		hf_engine_choose(f->e, all[i], &a, T0 + 1000);
+		assert_true(a.server == at && a.knock && a.hold_ms == 0 && !a.left);
+	}
+	of_hint.knocks = false;
+	hf_engine_choose(f->e, &of_hint, &a, T0 + 1000);
+	assert_true(a.server != at && !a.knock);
+	of_hint.knocks = true;
+	hf_engine_mark(f->e, at, HF_MARK_AGENT_DOWN, true, T0 + 2000);
+	hf_engine_choose(f->e, &of_hint, &a, T0 + 2000);
+	assert_true(a.server != at && !a.knock);
+	hf_engine_mark(f->e, at, HF_MARK_AGENT_DOWN, false, T0 + 2000);
+	hf_engine_unreached(f->e, at, false, T0 + 2000);
+	hf_engine_choose(f->e, &of_hint, &a, T0 + 2000);
+	assert_true(a.server != at && !a.knock);
+	hf_engine_unreached(f->e, at, true, T0 + 2000);
+	of_entry.avoid = &at; /* it was, in vain */
+	of_entry.n_avoid = 1;
+	of_entry.move = true;
+	of_entry.life = HF_LIFE_START;
+	hf_engine_choose(f->e, &of_entry, &a, T0 + 2000);
+	assert_true(a.server && a.server != at && a.left && !a.knock);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* drain_moves: a bond without a live flow leaves a server that drains, one with a live flow does not; without the rule neither does. */
 static void moved_by_a_drain(void **state)
 {
@@ -250,7 +298,7 @@ static void crowded(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(moved_by_a_drain),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(tried_once_more), cmocka_unit_test(moved_by_a_drain),
 					   cmocka_unit_test(unplaced_keys), cmocka_unit_test(led_by_the_last), cmocka_unit_test(crowded)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

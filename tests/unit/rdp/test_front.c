@@ -659,7 +659,7 @@ static void test_move(void **state)
 	(void)state;
 	for (unsigned move = 0; move < 2; move++) {
 		ask_for(k, "192.0.2.51:1", USER("alice"));
-		assert_true(kit_act(k, HF_ACT_ASK)->ask.renews);
+		assert_true(kit_act(k, HF_ACT_ASK)->ask.renews && kit_act(k, HF_ACT_ASK)->ask.knocks);
 		kit_down(k, move ? 60000 : 59000);
 		kit_choice(k, H1, HF_WHY_BOND);
 		if (!move) {
