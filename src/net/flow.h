@@ -157,11 +157,13 @@ static inline bool side_waits(const struct side *s) { return s->pipe || buf_len(
 
 /* conn.c */
 void conn_step(struct flow *f, struct hf_event *ev);
+void conn_run(struct flow *f, struct hf_event *ev); /* conn_step without what follows from it */
 void conn_watch(struct flow *f);         /* sets what both sides wait for, from phase and buffers */
 void conn_client_ready(void *flow, unsigned what);
 void conn_server_ready(void *flow, unsigned what);
 void conn_expired(void *flow);
 void conn_deadline(struct flow *f, uint64_t ms); /* from this turn's look at the clock; 0: none */
+void conn_finish(struct flow *f); /* conn_end.c: it is to end, when what the client was told has gone out */
 /* side.c */
 /* Sends what waits for a side; HF_ECLOSED: the side failed. */
 enum hf_err side_drain(struct side *s);
