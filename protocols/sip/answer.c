@@ -66,7 +66,7 @@ static void write_vias(struct sip_step *s, struct hf_writer *w)
 	edits[0] = (struct hf_splice){m->via_cut.at, m->via_cut.n, HF_LIT("")};
 	if (!s->back)
 		w->full |= !sip_edit_via(s, edits, &n);
-	while (sip_line_next(m, &at, &line))
+	while (at < m->via_end && sip_line_next(m, &at, &line))
 		if (line.is_via)
 			write_via(w, m, line.line, edits, n);
 }

@@ -69,33 +69,24 @@ static __attribute__((noinline)) void quick_line(struct sip_scan *s, const uint8
 	known(s, &l);
 }
 
-enum head { HEAD_WHOLE, HEAD_LEFT /* not all was looked at: a limit */, HEAD_CUT /* the empty line is not there, or it is no SIP */ };
-
-static enum head cut(struct sip_scan *s)
+/* The empty line is not there, or it is no SIP. */
+static bool cut(struct sip_scan *s)
 {
 	sip_fault(s, SIP_BAD, "no empty line");
-	return HEAD_CUT;
+	return false;
 }
 
-/* One line more than there may be. */
-static enum head many(struct sip_scan *s)
-{
-	struct sip_raw_line l;
-
-	if (!sip_line_any(s->raw, s->msg->head_end, &l))
-		return cut(s);
-	sip_fault(s, SIP_TOO_LONG, "too many headers");
-	return HEAD_LEFT;
-}
-
-/* The header lines up to the empty one. Not inlined: its loop needs all registers. */
-static __attribute__((noinline)) enum head headers(struct sip_scan *s, uint32_t pos)
+/* The header lines up to the empty one; also those above the limit, for an answer to a message copies all its Vias, wherever they stand, and where it ends
+ * is to be known. False: it was cut. Not inlined: its loop needs all registers. */
+static __attribute__((noinline)) bool headers(struct sip_scan *s, uint32_t pos)
 {
 	const uint8_t *at = s->raw.p + pos, *end = s->raw.p + s->raw.n, *next = at;
 	uint32_t left = s->limits->headers, longest = s->limits->line;
 	struct sip_quick q;
 
-	for (; end - at >= 2 && !sip_is_crlf(at) && left; left--, at = next) {
+	for (; end - at >= 2 && !sip_is_crlf(at); at = next) {
+		if (left-- == 0)
+			sip_fault(s, SIP_TOO_LONG, "too many headers");
 		next = end - at > HF_WIDE + 2 ? sip_line_quick(at, end, &q) : NULL;
 		if (!next) {
 			next = odd_line(s, at);
@@ -111,13 +102,11 @@ static __attribute__((noinline)) enum head headers(struct sip_scan *s, uint32_t 
 	s->msg->head_end = (uint32_t)(at - s->raw.p);
 	if (!next || end - at < 2)
 		return cut(s);
-	if (!sip_is_crlf(at))
-		return many(s);
 	s->msg->body = s->msg->head_end + 2;
-	return HEAD_WHOLE;
+	return true;
 }
 
-static enum head head(struct sip_scan *s)
+static bool head(struct sip_scan *s)
 {
 	const uint8_t *from = s->raw.p, *end = from + s->raw.n, *cr = sip_seek_low(from, end, from);
 	struct sip_raw_line l;
@@ -131,7 +120,7 @@ static enum head head(struct sip_scan *s)
 	if (s->msg->fault != SIP_GARBAGE)
 		return headers(s, l.end);
 	s->msg->head_end = l.end;
-	return HEAD_CUT;
+	return false;
 }
 
 /* Joins the values of a header that stands on several lines. */
@@ -253,15 +242,13 @@ static bool opening(struct sip_scan *s, bool stream)
 static bool message(struct sip_scan *s, bool stream)
 {
 	struct sip_msg *m = s->msg;
-	enum head h;
 
 	m->framed = true;
-	h = head(s);
-	if (h != HEAD_CUT) /* of a cut message no value can be trusted to be whole: it is not answered */
+	if (head(s)) {
 		whole(s);
-	if (h == HEAD_WHOLE)
 		return frame(s, stream);
-	m->body = m->head_end;
+	}
+	m->body = m->head_end; /* of a cut message no value can be trusted to be whole: it is not answered */
 	m->framed = !stream;
 	return true;
 }

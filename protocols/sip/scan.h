@@ -85,7 +85,7 @@ struct sip_msg {
 
 	uint32_t n_vias;            /* all values in the message */
 	struct sip_span via_cut;    /* what to cut so that the topmost value is gone */
-	uint32_t via_at;            /* where a new Via header line goes: the offset of the first Via line */
+	uint32_t via_at, via_end;   /* where a new Via header line goes, the offset of the first Via line; behind the last one */
 
 	struct hf_bytes call_id, from_tag, to_tag; /* tags: p == NULL absent */
 	struct hf_bytes from, to;   /* whole values, unfolded */

@@ -201,6 +201,7 @@ void sip_via_line(struct sip_scan *s, const struct sip_raw_line *l)
 
 	if (first)
 		m->via_at = l->at;
+	m->via_end = l->end;
 	if (list.cur.p < list.cur.end && sip_seek_comma(list.cur.p, list.cur.end, list.cur.lo) == list.cur.end) { /* it stands alone */
 		keep(s, l->value, l->folded);
 		m->n_vias++;

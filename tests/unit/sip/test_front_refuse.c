@@ -54,6 +54,26 @@ static void the_checks(void **state)
 	assert_int_equal(k.send.to, HF_TO_SERVER); /* not in CANCEL (RFC 3261 8.2.2.3) */
 }
 
+/* More lines than there may be: 513, and all that an answer copies is in it wherever it stands, each Via in its place. Fails when the scanner ends at the
+ * limit, and when via_end is that of another line. */
+static void too_many_lines(void **state)
+{
+	static char text[8000];
+	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
+
+	(void)state;
+	hf_w_str(&w, "OPTIONS sip:bob@example.com SIP/2.0" CRLF "X: 1" CRLF "Via: SIP/2.0/UDP 192.0.2.51:5060;branch=z9hG4bKa" CRLF);
+	for (int i = 0; i < 300; i++)
+		hf_w_str(&w, "X-Small: 1" CRLF);
+	hf_w_str(&w, "v: SIP/2.0/UDP 192.0.2.52:5060;branch=z9hG4bKb" CRLF "Max-Forwards: 70" CRLF "From: <sip:a@b>;tag=1" CRLF "To: <sip:a@b>;tag=2" CRLF "Call-ID: c1" CRLF
+		     "X: 2" CRLF "CSeq: 7 OPTIONS" CRLF CRLF);
+	text[w.n] = 0;
+	kit_feed(&k, PHONE, text);
+	answers("513 ", SIP_R_OVER_LIMIT);
+	kit_wants(&k, "SIP/2.0 513 Message Too Large" CRLF "Via: SIP/2.0/UDP 192.0.2.51:5060;branch=z9hG4bKa" CRLF "v: SIP/2.0/UDP 192.0.2.52:5060;branch=z9hG4bKb" CRLF
+		  "From: <sip:a@b>;tag=1" CRLF "To: <sip:a@b>;tag=2" CRLF "Call-ID: c1" CRLF "CSeq: 7 OPTIONS" CRLF "Content-Length: 0" CRLF CRLF);
+}
+
 /* Our own Via of this start with an equal hash is a loop wherever it stands; with another one a spiral (RFC 5393 4.2). */
 static void loops_and_spirals(void **state)
 {
@@ -235,7 +255,7 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_whole_answer), T(the_checks), T(loops_and_spirals), T(no_server_and_its_ack), T(answers_are_stateless), T(never_longer_than_the_request),
+		T(a_whole_answer), T(the_checks), T(too_many_lines), T(loops_and_spirals), T(no_server_and_its_ack), T(answers_are_stateless), T(never_longer_than_the_request),
 		T(ack_and_responses_get_no_answer), T(options_to_the_gateway), T(a_failure_to_send), T(every_allocation_failing),
 	};
 

@@ -203,7 +203,15 @@ static void the_peer_closes(void **state)
 /* Faults that leave the end of the message known cost that message alone. */
 static void a_framed_fault_goes_on(void **state)
 {
+	static char lines[300 * 6 + 1];
+
 	(void)state;
+	for (int i = 0; i < 300; i++)
+		memcpy(lines + 6 * i, "X: 1" CRLF, 6);
+	line_feed(&phone, "OPTIONS sip:b@b SIP/2.0" CRLF);
+	line_feed(&phone, lines);
+	line_feed(&phone, "Via: " TCP_VIA CRLF "From: <sip:a@b>;tag=1" CRLF "To: <sip:b@b>" CRLF "Call-ID: c" CRLF "CSeq: 1 OPTIONS" CRLF "l: 0" CRLF CRLF);
+	assert_int_equal(strncmp(k.out, "SIP/2.0 513 ", 12), 0);
 	line_feed(&phone, "INVITE sip:b@b SIP/2.0" CRLF "Via: " TCP_VIA CRLF "From: <sip:a@b>;tag=1" CRLF "To: <sip:b@b>" CRLF "Call-ID: c" CRLF "CSeq: x INVITE" CRLF "l: 0" CRLF CRLF);
 	assert_int_equal(strncmp(k.out, "SIP/2.0 400 ", 12), 0);
 	line_feed(&phone, "SIP/2.0 200 OK" CRLF "Via: SIP/2.0/TCP 192.0.2.9;branch=z9hG4bK1" CRLF "From: <sip:a@b>;tag=1" CRLF "To: <sip:b@b>;tag=2" CRLF "Call-ID: c" CRLF "CSeq: 1 INVITE" CRLF "l: 0" CRLF CRLF);
