@@ -329,7 +329,8 @@ struct hf_front {
 	size_t max_opening;      /* flows: octets buffered a side before RELAY */
 	const char *uri_scheme;  /* a server's certificate may name it by such a URI as well as by a host name (RFC 5922); NULL: not */
 	const char *web_protocol; /* framed, with WebSockets: their sub-protocol (RFC 6455 1.9), and */
-	size_t web_message;      /* ... the octets of a message, less than max_opening - 16 */
+	size_t web_message;      /* ... the octets of a message, less than max_opening - 16. A longer one comes as one octet more than that, and the connection
+	                          * ends behind it (RFC 6455 7.4.1) */
 	const char *probe_name;  /* the word for its probe in `probe =`; NULL: none */
 
 	const struct hf_option *options; /* its rows, sections SERVICE and POOL; they fill a struct of conf_size octets */

@@ -103,8 +103,6 @@ struct sip_conf {
 	struct sip_limits limits;              /* derived from these */
 };
 
-enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no stream needs more */ };
-
 enum { SIP_DATAGRAM_MAX = 65507 /* of UDP over IPv4 */ };
 
 enum { SIP_N_OPTIONS = 26 };

@@ -187,6 +187,8 @@ static bool frame(struct sip_scan *s, bool stream)
 	struct sip_msg *m = s->msg;
 	uint64_t total = (uint64_t)m->body + m->content_length;
 
+	if (!stream && s->raw.n > SIP_MESSAGE_MAX && s->raw.n > s->limits->message)
+		sip_fault(s, SIP_TOO_LONG, "message too long"); /* the beginning of a WebSocket's, whatever length it says */
 	if (!m->has_content_length || !m->framed) {
 		m->framed = m->framed && !stream;
 		if (stream) {

@@ -7,6 +7,8 @@
 #include "holdfast/addr.h"
 #include "holdfast/arena.h"
 
+enum { SIP_MESSAGE_MAX = 65535 /* of max-message: the longest datagram, and no connection needs more */ };
+
 /* Limits (RULES-SIP 2.4): what is longer or more is refused; each becomes an option where the front's rows say so. */
 struct sip_limits {
 	uint32_t message;    /* octets */

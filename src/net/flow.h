@@ -190,8 +190,10 @@ void throttle_forget(struct flow *f);
 void stream_forget(struct flow *f); /* it is about to be freed */
 
 /* websocket.c: f->stream->web.on */
-/* What has come, up to the first message, which is put into *message (n 0: there is none yet). Returns the octets that are dealt with, 0: more must come. */
+/* What has come, up to the first message, which is put into *message (n 0: there is none yet). Returns the octets that are dealt with, 0: more must come, or,
+ * with a message, that it is the beginning of one that is too long: web_too_long then ends the connection. */
 size_t web_take(struct flow *f, const struct snap_service *s, struct hf_bytes *message);
+void web_too_long(struct flow *f);
 /* A message of n octets stands at p + WEB_HEAD with WEB_ROOM octets of room beyond it: makes a frame of it at p. Returns its length. */
 #define WEB_HEAD 4u /* octets before a message of 126 to 65535 octets, which most are */
 #define WEB_ROOM 10u

@@ -275,6 +275,8 @@ static size_t next(struct flow *f, const struct snap_service *s)
 	n = web_take(f, s, &message);
 	if (message.n)
 		one(f, s, message);
+	if (message.n && !n)
+		web_too_long(f); /* behind the answer */
 	return n;
 }
 

@@ -51,6 +51,14 @@ static void say_close(struct flow *f, unsigned code)
 	say(f, WS_CLOSE, p, sizeof p);
 }
 
+static void end(struct flow *f, unsigned code, unsigned reason)
+{
+	say_close(f, code);
+	stream_end_later(f, reason);
+}
+
+void web_too_long(struct flow *f) { end(f, WS_TOO_LONG, HF_R_TOO_BIG); }
+
 size_t web_take(struct flow *f, const struct snap_service *s, struct hf_bytes *message)
 {
 	struct side *c = &f->side[HF_CLIENT];
@@ -72,10 +80,12 @@ size_t web_take(struct flow *f, const struct snap_service *s, struct hf_bytes *m
 		c->in.b->n = c->in.b->at + (uint32_t)in.left;
 		c->need = (uint32_t)in.need;
 		return 0;
+	case WS_GOT_LONG:
+		*message = hf_bytes_of(p, in.size);
+		return 0;
 	case WS_GOT_CLOSE:
 	case WS_GOT_BAD:
-		say_close(f, in.code);
-		stream_end_later(f, got == WS_GOT_CLOSE ? HF_R_DONE : in.code == WS_TOO_LONG ? HF_R_TOO_BIG : HF_R_WEB_BROKEN);
+		end(f, in.code, got == WS_GOT_CLOSE ? HF_R_DONE : HF_R_WEB_BROKEN);
 	}
 	return 0;
 }

@@ -41,12 +41,13 @@ struct ws {
 enum ws_got {
 	WS_GOT_MORE,    /* nothing but what ping says; `left` octets wait for more */
 	WS_GOT_MESSAGE, /* the first `size` octets are a message; `used` of them all were it and what came before */
+	WS_GOT_LONG,    /* the first `size` octets, one more than there may be, are the beginning of a message; `code` is to be said, and nothing is taken any more */
 	WS_GOT_CLOSE,   /* the client ends it; `code` is to be answered */
 	WS_GOT_BAD,     /* what has come is no frame of a client's; `code` says why */
 };
 struct ws_in {
 	size_t left, need; /* MORE: octets at the front that wait, and how many there must be at least before more can be said */
-	size_t size, used; /* MESSAGE; never 0 */
+	size_t size, used; /* MESSAGE, LONG; never 0 */
 	uint16_t code;
 	bool ping;         /* the client wants a pong with this: of several pings the last one (RFC 6455 5.5.3) */
 	uint8_t n_echo, echo[WS_CONTROL_MAX];

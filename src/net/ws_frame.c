@@ -5,7 +5,7 @@
 enum { FIN = 0x80, RESERVED = 0x70, OPCODE = 0x0f, CONTROL = 0x08, MASKED = 0x80, LENGTH = 0x7f, LENGTH_16 = 126, LENGTH_64 = 127, MASK = 4 };
 
 struct frame {
-	bool fin;
+	bool fin, cut; /* cut: it is longer than may be, and `size` is what is taken of it */
 	uint8_t opcode;
 	const uint8_t *mask;
 	size_t head, size;
@@ -37,7 +37,7 @@ static size_t head_len(const uint8_t *p)
 }
 
 /* May it come now, and as it is? 0, or the code. */
-static uint16_t fault(const struct ws *w, const uint8_t *p, uint64_t n, size_t max)
+static uint16_t fault(const struct ws *w, const uint8_t *p, uint64_t n)
 {
 	uint8_t op = p[0] & OPCODE;
 
@@ -45,7 +45,7 @@ static uint16_t fault(const struct ws *w, const uint8_t *p, uint64_t n, size_t m
 		return op <= WS_PONG && p[0] & FIN && n <= WS_CONTROL_MAX ? 0 : WS_PROTOCOL_ERROR;
 	if (op > WS_BINARY || (op == WS_CONTINUATION) != w->begun)
 		return WS_PROTOCOL_ERROR;
-	return n > max || w->have > max - n ? WS_TOO_LONG : 0;
+	return 0;
 }
 
 /* The frame at p. 0: read; else a code, and `head` 0 says that more octets are needed, `size` how many in all. */
@@ -53,6 +53,8 @@ static uint16_t frame(const struct ws *w, const uint8_t *p, size_t n, size_t max
 {
 	uint64_t size = 0;
 	uint16_t code;
+	size_t left;
+	bool cut;
 
 	*f = (struct frame){.size = n < 2 ? 2 : head_len(p)};
 	if (n >= 2 && (p[0] & RESERVED || !(p[1] & MASKED)))
@@ -61,14 +63,18 @@ static uint16_t frame(const struct ws *w, const uint8_t *p, size_t n, size_t max
 		return 0;
 	if (!length(p, &size))
 		return WS_PROTOCOL_ERROR;
-	code = fault(w, p, size, max);
+	code = fault(w, p, size);
 	if (code)
 		return code;
+	left = w->have < max ? max - w->have : 0;
+	cut = !(p[0] & CONTROL) && size > left;
+	if (cut)
+		size = left + 1;
 	if (n - f->size < size) {
 		f->size += (size_t)size;
 		return 0;
 	}
-	*f = (struct frame){.fin = p[0] & FIN, .opcode = p[0] & OPCODE, .head = f->size, .size = (size_t)size};
+	*f = (struct frame){.fin = p[0] & FIN, .cut = cut, .opcode = p[0] & OPCODE, .head = f->size, .size = (size_t)size};
 	f->mask = p + f->head - MASK;
 	return 0;
 }
@@ -119,7 +125,7 @@ static enum ws_got control(const uint8_t *p, const struct frame *f, struct ws_in
 	return WS_GOT_MORE;
 }
 
-/* Joins a frame of a message to what there is of it. True: it is whole. */
+/* Joins a frame of a message to what there is of it. True: it is whole, or as much as is taken. */
 static bool join(struct ws *w, uint8_t *p, const uint8_t *at, const struct frame *f)
 {
 	if (!w->begun)
@@ -127,7 +133,7 @@ static bool join(struct ws *w, uint8_t *p, const uint8_t *at, const struct frame
 	w->begun = !f->fin;
 	unmask(p + w->have, at + f->head, f->size, (const uint8_t[MASK]){f->mask[0], f->mask[1], f->mask[2], f->mask[3]});
 	w->have += (uint32_t)f->size;
-	return f->fin && w->have; /* an empty one says nothing */
+	return f->cut || (f->fin && w->have); /* an empty one says nothing */
 }
 
 static enum ws_got message(struct ws *w, const uint8_t *p, size_t used, struct ws_in *in)
@@ -137,6 +143,14 @@ static enum ws_got message(struct ws *w, const uint8_t *p, size_t used, struct w
 	w->have = 0;
 	in->code = WS_BAD_TEXT;
 	return w->text && !ws_utf8(hf_bytes_of(p, in->size)) ? WS_GOT_BAD : WS_GOT_MESSAGE;
+}
+
+/* So much that its reader knows it for too long, and can tell the client so by what it says of itself, before the connection ends (RFC 6455 7.4.1). */
+static enum ws_got beginning(const struct ws *w, struct ws_in *in)
+{
+	in->size = w->have;
+	in->code = WS_TOO_LONG;
+	return WS_GOT_LONG;
 }
 
 enum ws_got ws_take(struct ws *w, uint8_t *p, size_t n, size_t max, struct ws_in *in)
@@ -155,7 +169,7 @@ enum ws_got ws_take(struct ws *w, uint8_t *p, size_t n, size_t max, struct ws_in
 			if (control(p + at, &f, in) != WS_GOT_MORE)
 				return WS_GOT_CLOSE;
 		} else if (join(w, p, p + at, &f)) {
-			return message(w, p, at + f.head + f.size, in);
+			return f.cut ? beginning(w, in) : message(w, p, at + f.head + f.size, in);
 		}
 		at += f.head + f.size;
 	}

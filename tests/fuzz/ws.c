@@ -57,6 +57,10 @@ static struct story run(const uint8_t *data, size_t size, size_t step)
 			MUST(in.left <= n && in.need > in.left && in.left <= MOST + 14 + MOST);
 			n = in.left;
 		} else {
+			if (s.end == WS_GOT_LONG) {
+				MUST(in.size == MOST + 1 && in.size < n);
+				tell(&s, have, in.size);
+			}
 			s.code = in.code;
 			MUST(in.code >= 1000 && in.code <= 4999);
 		}

@@ -1,10 +1,12 @@
-"""What comes over a WebSocket, as octets: every message of the torture set in frames of random size, which has to meet the oracle's word for a datagram and
-leave the connection open; and what no client may send, each with its answer of HTTP, or a Close with its code, while a page beside it goes on being served.
+"""What comes over a WebSocket, as octets, in the clear and over TLS: every message of the torture set, in one frame, in fragments of any size, and in pieces on the
+wire, which has to meet the oracle's word for a datagram and leave the connection open. One that is longer than any may be is answered 513 as over other connections,
+and then the connection ends with 1009, which RFC 6455 7.4.1 has for it: the client's transaction has its answer, and it knows why it has to connect anew.
+And what no client may send, each with its answer of HTTP, or a Close with its code, while a page beside it goes on being served.
 Pings without end are answered within bounds (B123; RFC 6455 5, 7.4, RFC 7118 5). The RFCs' own messages come with HOLDFAST_SHARED."""
 import csv, os, random, select, socket, sys, time
 
-
-from scenario import PEERS, SLOW, check, equal
+from _certs import Authority
+from scenario import FULL, PEERS, SLOW, check, equal
 
 sys.path.insert(0, PEERS)
 import web
@@ -17,9 +19,13 @@ MASK = b"\0\0\0\0"
 class Page:
     """a WebSocket as a socket"""
 
-    def __init__(self, at, opened=True, **k):
+    def __init__(self, at, opened=True, tls=None, **k):
         host, port = at.rsplit(":", 1)
         self.sock, self.frames = socket.create_connection((host, int(port)), timeout=10 * SLOW), web.Reader()
+        self.came = []
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.sock = tls.wrap_socket(self.sock, server_hostname="gw.example.com")
         if not opened:
             return
         head, key = web.request(at, **k)
@@ -42,17 +48,17 @@ class Page:
     def hear(self, stop):
         """frames up to the first that `stop` takes, or the end"""
         got = []
-        while True:
-            try:
-                data = self.sock.recv(65536)
-            except ConnectionResetError:
-                data = b""
-            for f in self.frames.feed(data):
-                got.append(f)
-                if stop(f):
-                    return got
-            if not data:
-                return got + [(None, b"")]
+        while not got or not stop(got[-1]):
+            while not self.came:
+                try:
+                    data = self.sock.recv(65536)
+                except ConnectionResetError:
+                    data = b""
+                if not data:
+                    return got + [(None, b"")]
+                self.came += self.frames.feed(data)
+            got.append(self.came.pop(0))
+        return got
 
     def close_code(self):
         got = self.hear(lambda f: f[0] == web.CLOSE)
@@ -81,26 +87,63 @@ def rows():
                     yield r, m.read()
 
 
-def torture(s, g, sink):
-    page, rng, n, wrong = Page(g.at("calls", "ws")), random.Random(19), 0, []
+def octets(message, rng):
+    return b"".join(web.frame(0 if i else web.BINARY, message[i:i + 1], fin=i == len(message) - 1) for i in range(len(message)))
+
+
+CUTS = {"whole": lambda message, rng: web.frame(web.BINARY, message), "random": lambda message, rng: web.fragments(web.BINARY, message, rng, 9), "octets": octets,
+        "pieces": lambda message, rng: web.fragments(web.BINARY, message, rng, 3)}    # ... which come in pieces
+
+
+def say(page, cut, out, rng):
+    while cut == "pieces" and len(out) > 1:
+        n = rng.randrange(1, min(len(out), 400))
+        page.say(out[:n])
+        out = out[n:]
+    page.say(out)
+
+
+def one(page, sink, message, cut, rng, n):
+    """what becomes of a message: the gateway's word for it, or `forward`"""
+    say(page, cut, CUTS[cut](message, rng) + web.frame(web.BINARY, options(f"end{n}")) + web.frame(web.PING, n.encode()), rng)
+    came = page.hear(lambda f: f == (web.PONG, n.encode()))
+    check(came[-1][0] == web.PONG, f"{n}, {cut}: the connection ended", message[:300])
+    sent = []
+    while not sent or f"Call-ID: end{n}\r\n".encode() not in sent[-1]:
+        sent.append(sink.recv(65535))
+    answers = [f[1] for f in came if f[0] in (web.TEXT, web.BINARY)]
+    check(len(sent) <= 2 and len(answers) <= 1, f"{n}, {cut}: {len(sent)} messages, {len(answers)} answers", message[:300])
+    return "forward" if len(sent) == 2 else "drop" if not answers else answers[0][8:11].decode() if answers[0][:4] == b"SIP/" else "pong"
+
+
+def too_long(page, message, cut, rng):
+    """513, and then the end with 1009"""
+    say(page, cut, CUTS[cut](message, rng), rng)
+    answer = page.hear(lambda f: f[0] in (web.TEXT, web.BINARY))[-1]
+    check(answer[1].startswith(b"SIP/2.0 513 "), f"{cut}: 70 KB is answered", answer)
+    equal(page.close_code(), 1009, f"{cut}: the end behind 70 KB")
+    return "513"
+
+
+def torture(s, g, sink, kind, cuts, tls=None):
+    new = lambda: Page(g.at("calls", kind), tls=tls)
+    page, rng, n, wrong = new(), random.Random(19), 0, []
     for r, message in rows():
-        if r["action_udp"] == "-" or not message or len(message) > 65535:
+        if not message:
             continue
-        for _ in range(3):
+        word = r["action_udp"] if r["action_udp"] != "-" and r["action_stream"] != "pong" else r["action_stream"]     # keep-alives are a connection's
+        want = {"drop" if x == "relay" else x for x in [word, *r["also_ok"].split(";")]}     # no Via of theirs is ours
+        for cut in cuts:
+            if cut == "octets" and len(message) > 4000:
+                continue
             n += 1
-            page.say(web.fragments(web.BINARY, message, rng, 9) + web.frame(web.BINARY, options(f"end{n}")) + web.frame(web.PING, b"%d" % n))
-            came = page.hear(lambda f: f == (web.PONG, b"%d" % n))
-            equal(came[-1][0], web.PONG, f"{r['file']}: the connection ended")
-            sent = []
-            while not sent or f"Call-ID: end{n}\r\n".encode() not in sent[-1]:
-                sent.append(sink.recv(65535))
-            answers = [f[1] for f in came if f[0] in (web.TEXT, web.BINARY)]
-            got = "forward" if len(sent) == 2 else "drop" if not answers else answers[0][8:11].decode() if answers[0][:4] == b"SIP/" else "pong"
-            word = "pong" if r["action_stream"] == "pong" else r["action_udp"]     # keep-alives are a connection's
-            want = {"drop" if x == "relay" else x for x in [word, *r["also_ok"].split(";")]}     # no Via of theirs is ours
-            if got not in want or len(sent) > 2 or len(answers) > 1:
-                wrong.append(f"{r['file']}: {got}, not {want}")
-    check(not wrong, f"{len(wrong)} of {n}:", "\n".join(wrong[:20]))
+            if len(message) > 65535:
+                got, page = too_long(page, message, cut, rng), new()
+            else:
+                got = one(page, sink, message, cut, rng, f"{kind}{n}")
+            if got not in want:
+                wrong.append(f"{r['file']}, {cut}: {got}, not {want}")
+    check(not wrong, f"{len(wrong)} of {n} over {kind}:", "\n".join(wrong[:20]))
     return n
 
 
@@ -112,7 +155,7 @@ OPENINGS = [  # arguments of the request, status
 
 FRAMES = [  # name, octets, the Close's code
     ("not masked", b"\x82\x03abc", 1002), ("a reserved bit", b"\xc2\x83" + MASK + b"abc", 1002), ("a reserved opcode", b"\x83\x80" + MASK, 1002),
-    ("2^63 octets", b"\x82\xff\x80\0\0\0\0\0\0\0" + MASK, 1002), ("2^62 octets", b"\x82\xff\x40\0\0\0\0\0\0\0" + MASK, 1009),
+    ("2^63 octets", b"\x82\xff\x80\0\0\0\0\0\0\0" + MASK, 1002), ("2^62 octets", b"\x82\xff\x40\0\0\0\0\0\0\0" + MASK + b"x" * 65536, 1009),
     ("a length not in its shortest form", b"\x82\xfe\0\x05" + MASK + b"abcde", 1002), ("64 KiB", web.frame(web.BINARY, b"x" * 65536), 1009),
     ("64 KiB in fragments", web.frame(web.BINARY, b"x" * 40000, fin=False) + web.frame(0, b"x" * 25536), 1009), ("a long ping", b"\x89\xfe\0\x7e" + MASK, 1002),
     ("a ping in fragments", web.frame(web.PING, b"a", fin=False), 1002), ("a continuation of nothing", web.frame(0, b"a"), 1002),
@@ -197,8 +240,10 @@ def run(s):
     sink.settimeout(10 * SLOW)
     sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     service = "ws-origin = https://phones.example.com\nfailover = no\nhandshake-timeout = 1s"
-    g = s.gateway(s.ini_gateway() + s.ini_sip([f"pbx1 127.0.0.1:{sink.getsockname()[1]}"], listen="udp://127.0.0.1:0 ws://127.0.0.1:0", service=service))
-    n = torture(s, g, sink)
+    ca = Authority(s)
+    service += f"\ntls-certificate = {ca.make('gw', 'DNS:gw.example.com').line()}"
+    g = s.gateway(s.ini_gateway() + s.ini_sip([f"pbx1 127.0.0.1:{sink.getsockname()[1]}"], listen="udp://127.0.0.1:0 ws://127.0.0.1:0 wss://127.0.0.1:0", service=service))
+    n = torture(s, g, sink, "ws", CUTS) + torture(s, g, sink, "wss", CUTS if FULL else ["random"], ca.trusts())
     for part in (fragments, abuse, pings):
         part(s, g, sink)
     sink.close()

@@ -50,7 +50,7 @@ static void put(int fd, const void *p, size_t n) { assert_int_equal(send(fd, p, 
 
 static void hear(int fd, const void *want, size_t n)
 {
-	uint8_t buf[1024];
+	uint8_t buf[2048];
 	size_t have = 0;
 
 	for (int turns = 0; have < n && turns < 2000; turns++) {
@@ -159,13 +159,22 @@ static void broken(void **state)
 	ends(c, HF_R_WEB_BROKEN);
 }
 
+/* Its reader says what it has to of so much, and then the connection ends. Fails when the Close comes before that. */
 static void too_long(void **state)
 {
+	static uint8_t long_one[8 + 1001] = "\x82\xfe\x07\xd0" M;
 	int c = page();
 
 	(void)state;
-	put(c, "\x82\xfe\x03\xe9" M, 8);
+	memset(long_one + 8, 'b', 1001);
+	put(c, long_one, sizeof long_one - 1);
+	rig_run(5);
+	assert_int_equal(messages, 0);
+	put(c, "b" "\x82\x81" M "b", 8); /* and no more of it */
+	hear(c, "\x82\x7e\x03\xe9" "bbbb", 8);
+	hear(c, long_one + 8, 997);
 	hear(c, "\x88\2\x03\xf1", 4);
+	assert_int_equal(messages, 1);
 	shutdown(c, SHUT_WR);
 	ends(c, HF_R_TOO_BIG);
 }
