@@ -14,7 +14,7 @@ struct hf_conf_gateway {
 	uint64_t sync_interval;       /* ms */
 	bool log_identities;
 	struct hf_addr http;          /* family 0: off */
-	struct hf_addr resolver;      /* who is asked for servers' names; family 0: whom the system asks */
+	struct hf_addr resolver;      /* who is asked for names; family 0: whom the system asks */
 	struct hf_addr hep;           /* the collector of messages; family 0: off */
 	uint64_t hep_id;
 	struct hf_bytes hep_password; /* may be empty */

@@ -29,6 +29,8 @@
 #define HF_HOLD_STATE 32  /* ... in a hold */
 #define HF_NOTE 32        /* octets of a note to a hold */
 #define HF_BESIDE 3
+#define HF_PLACES_MAX 8   /* where one name leads */
+#define HF_WAYS_MAX 8
 #define HF_NAMES_MAX 24   /* what messages may ask: each is counted, so that nobody can make up more */
 
 /* ---- what a front may know of where it runs ---- */
@@ -73,7 +75,7 @@ struct hf_ctx {
 	uint64_t unix_ms;    /* the same moment by the system's clock, to a second: for what is signed until a time */
 	struct hf_arena *arena; /* the parcel's; may be full: NULL is to be expected */
 	void *flow;          /* HF_FLOW_STATE octets, zero at the flow's start; NULL for datagrams */
-	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in what follows of the same parcel (CHOICE, FAIL, HELD, LETTER on
+	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in what follows of the same parcel (CHOICE, FOUND, FAIL, HELD, LETTER on
 	                      * this worker); NULL at the start of any other event */
 	struct hf_seen seen; /* the front's, for net: zero at the start of an event */
 };
@@ -88,6 +90,7 @@ enum hf_event_kind {
 	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server. ctx->parcel NULL (framed): it failed
 	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was */
 	HF_EV_WAKE,   /* a hold's deadline; or, once on a relayed flow, `relay.mark` octets have passed each way */
+	HF_EV_FOUND,  /* the answer to SEEK. ctx->parcel NULL: the parcel has waited for it; then bytes are the message alone */
 	HF_EV_HELD,   /* in place of CHOICE: a parcel with the tag that ASK named is held. Another worker's: there, after the same parcel as BYTES */
 	HF_EV_LETTER, /* this parcel was passed to a hold; `hold` NULL: that is gone, or the letter could not be posted */
 	HF_EV_NOTE,   /* `bytes` are a note to a hold */
@@ -122,6 +125,14 @@ struct hf_chosen {
 	struct hf_addr out_addr;            /* the address it leaves from, the port that we are reached at */
 };
 
+/* Where a name leads, the place that is to be tried first in front. */
+struct hf_place { struct hf_addr addr; enum hf_transport transport; };
+struct hf_found {
+	unsigned n;          /* 0: nowhere, because of ... */
+	unsigned reason;     /* UNRESOLVED; NOT_A_MEMBER: the parcel may not ask; SEEK_LIMIT, HOLD_LIMIT */
+	struct hf_place place[HF_PLACES_MAX];
+};
+
 struct hf_event {
 	enum hf_event_kind kind;
 	enum hf_side side;      /* BYTES on a flow: whose octets */
@@ -134,6 +145,7 @@ struct hf_event {
 	                          * that is open (hf_send.if_open); `source` is where to */
 	uint32_t member;        /* parcels: the member whose exact address and port is the source, or to which we dialled this connection; or 0 */
 	bool from_servers;      /* it came from where servers are: a member, an inside listener, or `servers-from` */
+	const struct hf_found *found; /* FOUND */
 	const struct hf_chosen *chosen; /* CHOICE; FAIL: who failed: of a message that has come back, how it is reached now; `out` NULL: not */
 	unsigned reason;        /* FAIL, END */
 	struct hf_flow_name flow_name; /* events of a flow: its name */
@@ -149,6 +161,8 @@ enum hf_act_kind {
 	HF_ACT_POOL,     /* flows, before they ask: from here on this one is in another pool of the service; the step is called again with the same event, by that
 	                  * pool's ctx. Where the front says nothing it is the service's own */
 	HF_ACT_ASK,      /* ask the engine; the last act of a step; CHOICE follows at once */
+	HF_ACT_SEEK,     /* parcels of a member: where does the name of its next hop lead? The last act of a step; FOUND follows, at once or when a name server
+	                  * has answered, a few seconds later at most */
 	HF_ACT_SEND,
 	HF_ACT_HOLD,     /* keep this parcel (a flow: wait), WAKE in ms; in an event of a hold: its state and deadline from now on */
 	HF_ACT_FREE,     /* this hold ends; so does one that has been woken, without HOLD */
@@ -195,6 +209,15 @@ struct hf_ask {
 	uint64_t tag;            /* parcels: a hold of this service with this tag comes first, as HELD; 0: none does. A hold needs one to be named */
 };
 
+struct hf_seek {
+	struct hf_bytes host;
+	unsigned ways;           /* bits: rows of front->ways by which it is looked for, the first one in front; if none leads anywhere, and for 0, its own addresses count ... */
+	uint16_t port;           /* ... with this port */
+	enum hf_transport transport; /* ... and this transport */
+	uint64_t spread;         /* orders places that are as good as each other: equal numbers do so alike */
+	uint64_t tag;            /* of the parcel: while one of this tag waits, another one is that one again and ends here. 0: none */
+};
+
 enum hf_to {
 	HF_TO_SERVER,   /* the member `server`; on flows: dialled if there is no server side yet */
 	HF_TO_CLIENT,   /* flows: the client */
@@ -222,6 +245,7 @@ struct hf_send {
 	bool if_open;         /* NEXT_HOP over TCP: only by a connection with that address that is open; else FAIL, and nobody is dialled */
 	struct hf_addr local; /* RETURN: from this address (wildcard listeners); family 0: any */
 	struct hf_flow_name flow;
+	struct hf_bytes host; /* NEXT_HOP over TLS: the name that its certificate must have; empty: its address */
 	struct hf_bytes base; /* p == NULL: the event's octets */
 	const struct hf_splice *splices;
 	unsigned n_splices;
@@ -237,6 +261,7 @@ struct hf_act {
 			struct hf_addr has; /* ... or the one with the member at this address, the service's own if none has; family 0: by number */
 		} pool;
 		struct hf_ask ask;
+		struct hf_seek seek;
 		struct hf_send send;
 		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. Of this one: shed: its octets are let go; spare: where room is
 			  * short; silent: it ends at the deadline without WAKE */
@@ -318,6 +343,12 @@ struct hf_token {
 
 struct hf_default { const char *option, *value; };
 
+/* Records of services (SRV, RFC 2782) by which a next hop's name is looked for. */
+struct hf_way {
+	const char *prefix;      /* of the name, in front of its host: "_x._udp." */
+	enum hf_transport transport;
+};
+
 struct hf_front {
 	const char *name;        /* as in `protocol = NAME` */
 	unsigned transports;     /* HF_TRANSPORT_BIT of what may stand in `listen` and `server`; of WebSockets in `listen` alone */
@@ -341,6 +372,8 @@ struct hf_front {
 	const struct hf_reason_def *reasons;
 	unsigned n_reasons;
 	uint8_t capture;         /* the number of its messages' protocol for collectors (HEP, chunk 11); 0: they are not exported */
+	const struct hf_way *ways; /* framed: see hf_seek; at most HF_WAYS_MAX */
+	unsigned n_ways;
 	const char *const *names; /* of what messages ask; at most HF_NAMES_MAX */
 	unsigned n_names;
 

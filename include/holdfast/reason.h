@@ -38,6 +38,9 @@
 	X(OVERLOAD,     "overload",        "no new session, as its worker was behind with what had come") \
 	X(DENIED,       "denied",          "its source may not speak here, by allow and deny") \
 	X(SOURCE_RATE,  "source-rate",     "as many messages of this source came as may in a second: a datagram was dropped, a connection waits") \
+	X(UNRESOLVED,   "unresolved",      "the name of a next hop leads nowhere, or was not found out in time") \
+	X(SEEK_LIMIT,   "seek-limit",      "as many names of next hops are being looked up as may be") \
+	X(SOUGHT,       "sought",          "a message that came again while the name of its next hop was looked up") \
 	X(HOLD_LIMIT,   "hold-limit",      "as many parcels are held as may be") \
 	X(FLOW_GONE,    "flow-gone",       "the flow that was named is gone") \
 	X(NOT_A_MEMBER, "not-a-member",    "the destination is outside the pool") \

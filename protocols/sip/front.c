@@ -168,8 +168,8 @@ void sip_failed(struct sip_step *s, unsigned reason)
 	sip_refuse(s, &(struct sip_refusal){s->p->to_flow ? 430 : 503, NULL, reason, HF_NONE});
 }
 
-/* An answer that came by letter: it was whole and ours where it came in. */
-static void letter(struct sip_step *s, void *hold)
+/* What came before, and was read and found good then, is read again. False: no room. */
+static bool read_again(struct sip_step *s)
 {
 	struct sip_parcel *p = s->ctx->parcel;
 
@@ -177,7 +177,7 @@ static void letter(struct sip_step *s, void *hold)
 		p = hf_arena_alloc(s->ctx->arena, sizeof *p);
 		if (!p) {
 			sip_drop(s, HF_R_NO_MEMORY);
-			return;
+			return false;
 		}
 		memset(&p->came, 0, sizeof *p - offsetof(struct sip_parcel, came));
 		p->came = *s->ev;
@@ -188,7 +188,32 @@ static void letter(struct sip_step *s, void *hold)
 	s->ev = &p->came;
 	s->stream = hf_transport_is_stream(s->ev->transport);
 	sip_seen(s);
-	sip_reply_held(s, hold);
+	return true;
+}
+
+/* An answer that came by letter: it was whole and ours where it came in. */
+static void letter(struct sip_step *s, void *hold)
+{
+	if (read_again(s))
+		sip_reply_held(s, hold);
+}
+
+/* Where the name of a server's next hop leads. */
+static void found(struct sip_step *s, const struct hf_found *f)
+{
+	bool waited = !s->ctx->parcel;
+
+	if (!read_again(s))
+		return;
+	if (waited) {
+		s->late = s->p->waited = true;
+		if (s->p->msg.fault != SIP_GOOD) { /* the limits have become tighter meanwhile */
+			sip_drop(s, SIP_R_OVER_LIMIT);
+			return;
+		}
+		sip_look(s);
+	}
+	sip_outward_found(s, f);
 }
 
 /* What a hold is told when nothing of a message is at hand. True: it was that. */
@@ -267,7 +292,9 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		octets(&s);
 		return;
 	}
-	if (ev->kind != HF_EV_CHOICE && of_hold(&s, ev))
+	if (ev->kind == HF_EV_FOUND)
+		found(&s, ev->found);
+	if (ev->kind == HF_EV_FOUND || (ev->kind != HF_EV_CHOICE && of_hold(&s, ev)))
 		return;
 	if (!p) {
 		if (ev->kind == HF_EV_FAIL && ev->bytes.n)
@@ -277,6 +304,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	s.p = p;
 	s.ev = &p->came;
 	s.stream = hf_transport_is_stream(s.ev->transport);
+	s.late = p->waited;
 	if (ev->kind == HF_EV_CHOICE)
 		choice(&s, ev);
 	else if (ev->kind == HF_EV_FAIL)
@@ -318,6 +346,8 @@ const struct hf_front hf_sip_front = {
 	.reasons = reasons,
 	.n_reasons = sizeof reasons / sizeof *reasons,
 	.capture = 1,
+	.ways = sip_ways,
+	.n_ways = SIP_N_WAYS,
 	.names = names,
 	.n_names = sizeof names / sizeof *names,
 	.check = sip_options_check,

@@ -1,5 +1,5 @@
 /* What the files of the SIP front share: its options, a parcel on its way, and who does what. Never included from outside.
- * A request walks: front.c (what is it; stream.c: where it ends) -> check.c (may it go on) -> route.c (ours, whose, where to) -> life.c and keys.c (what is
+ * A request walks: front.c (what is it; stream.c: where it ends) -> check.c (may it go on) -> route.c (ours, whose) -> hop.c (where a server's goes), or life.c and keys.c (what is
  * asked of the engine) -> edit.c (the splices). answer.c refuses, reply.c takes responses. All pure; any thread. */
 #ifndef SIP_INSIDE_H
 #define SIP_INSIDE_H
@@ -23,7 +23,6 @@
 	X(SPIN,           "loop-detected",    "a request that was here before, unchanged; answered 482") \
 	X(EXTENSION,      "extension",        "Proxy-Require names an extension, answered 420") \
 	X(MANY_ROUTES,    "many-routes",      "more Route values of ours than a dialog has, answered 400") \
-	X(UNRESOLVED,     "unresolved",       "a server's request whose next hop is a name, answered 503") \
 	X(UNREACHABLE,    "unreachable",      "a server's request whose next hop cannot be sent to from here, answered 503") \
 	X(OWN_ACK,        "own-ack",          "the ACK of an answer of ours") \
 	X(ACK,            "ack",              "an ACK that cannot go on; an ACK is never answered") \
@@ -145,10 +144,12 @@ struct sip_parcel {
 	bool to_flow;             /* it went to a client's connection: there is no other way there */
 	bool answered;            /* by ourselves: a failure to send that is only counted */
 	bool holds;               /* it is to be held when it goes out */
+	bool waited;              /* for a name: its connection is not at hand */
 	uint64_t tag;             /* its transaction's, for whoever may meet a hold */
 	struct hf_flow_name hold; /* what our Via names; generation 0: none */
 	enum sip_way way;
 	bool outward;             /* it is a server's, and what it follows is asked for */
+	struct sip_hop *hop;      /* a server's that may go over either: where to */
 	struct sip_turn *turn;    /* what a step of a hold has left */
 };
 
@@ -202,21 +203,34 @@ bool sip_check(struct sip_step *s);
 bool sip_is_own(const struct sip_step *s, const struct sip_uri *uri);
 /* Takes our Routes off the top, reads their tokens, and finds the side. */
 void sip_route_look(struct sip_step *s);
-/* Where a server's request goes. */
-enum sip_hop_kind { SIP_HOP_ADDR, SIP_HOP_FLOW, SIP_HOP_SELF, SIP_HOP_NAME, SIP_HOP_GONE /* a flow that is no more */, SIP_HOP_BAD };
-struct sip_hop {
-	enum sip_hop_kind kind;
-	struct hf_addr addr, local; /* a connection has port 0: nobody dials a client */
-	enum hf_transport transport;
-	struct hf_flow_name flow;  /* of a connection; generation 0: none */
-	const struct hf_listener_info *out; /* whose name peers on that side know us by */
-	bool strict;               /* the next hop is a strict router (RFC 3261 16.6 step 6) */
-};
-struct sip_hop sip_route_hop(struct sip_step *s);
+bool sip_own_addr(const struct sip_step *s, const struct hf_addr *a);
+/* What a URI is reached over. HF_TRANSPORTS: nothing that we have. */
+enum hf_transport sip_transport_of(const struct sip_uri *u);
 /* How peers of one side reach us. text is host:port, `advertise` before the address; in the arena; p == NULL: no room. */
 struct sip_face { struct hf_bytes text; enum hf_transport transport; };
 struct sip_face sip_face_of(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
 const struct hf_listener_info *sip_listener_of(const struct hf_ctx *ctx, uint32_t hash);
+
+/* ---- hop.c: where a server's request goes ---- */
+
+enum { SIP_N_WAYS = HF_TLS + 1 };
+extern const struct hf_way sip_ways[SIP_N_WAYS]; /* by transport */
+enum sip_hop_kind { SIP_HOP_ADDR, SIP_HOP_FLOW, SIP_HOP_SELF, SIP_HOP_NAME, SIP_HOP_GONE /* a flow that is no more */, SIP_HOP_BAD };
+struct sip_hop {
+	enum sip_hop_kind kind;
+	struct hf_addr addr, local; /* a connection has port 0: nobody dials a client. NAME: its port alone */
+	enum hf_transport transport;
+	struct hf_bytes host;      /* NAME, and ADDR that was found by one */
+	unsigned ways;             /* NAME: of sip_ways */
+	struct hf_flow_name flow;  /* of a connection; generation 0: none */
+	const struct hf_listener_info *out; /* whose name peers on that side know us by */
+	bool strict;               /* the next hop is a strict router (RFC 3261 16.6 step 6) */
+};
+struct sip_hop sip_hop_next(struct sip_step *s);
+/* One that is a name, when net has found out where that leads. */
+struct sip_hop sip_hop_found(struct sip_step *s, const struct hf_found *found);
+/* Asks net for that. The last act of a step. */
+void sip_hop_seek(struct sip_step *s, const struct sip_hop *hop);
 
 /* ---- chain.c ---- */
 
@@ -352,6 +366,8 @@ void sip_ask(struct sip_step *s);
 struct sip_hold;
 /* A server's request goes outward; one that names ourselves is balanced like a client's. */
 void sip_outward(struct sip_step *s);
+/* ... when net has found out where the name of its next hop leads. */
+void sip_outward_found(struct sip_step *s, const struct hf_found *found);
 /* ... whose INVITE was asked for; held: what was found, NULL: nothing. */
 void sip_outward_go(struct sip_step *s, const struct sip_hold *held);
 /* There is no connection for it. False: it was not for that. */

@@ -1,7 +1,7 @@
-/* What a server's request goes outward by: a flow, the address of its next hop, or, where that is ourselves, another server (RFC 3261 16.6 steps 6 and 7).
- * One that is longer than udp-to-tcp takes a connection that its receiver has open, in place of the datagram (18.1.1): nobody is dialled for it, since
- * who speaks UDP may listen for nothing else. CANCEL and the ACK of a refusal are short and say nothing of the way that their INVITE went: a hold
- * without octets remembers that. Called by front.c. */
+/* How a server's request goes outward, once hop.c has said where: over a flow, to the address of its next hop, or, where that is ourselves, to another
+ * server (RFC 3261 16.6 steps 6 and 7). One that is longer than udp-to-tcp takes a connection that its receiver has open, in place of the datagram
+ * (18.1.1): nobody is dialled for it, since who speaks UDP may listen for nothing else. CANCEL and the ACK of a refusal are short and say nothing of the
+ * way that their INVITE went: a hold without octets remembers that. Called by front.c. */
 #include "hold.h"
 
 static void learn(struct sip_step *s)
@@ -28,7 +28,7 @@ static bool compose(struct sip_step *s, const struct sip_hop *hop, struct hf_sen
 	const struct hf_event *ev = s->ev;
 	struct sip_out out = {.cookie_server = s->p->has_cookie ? s->p->cookie.server : ev->member, .transport = hop->transport, .strict = hop->strict};
 
-	*send = (struct hf_send){.to = hop->kind == SIP_HOP_FLOW ? HF_TO_RETURN : HF_TO_NEXT_HOP, .addr = hop->addr, .local = hop->local, .transport = hop->transport, .flow = hop->flow};
+	*send = (struct hf_send){.to = hop->kind == SIP_HOP_FLOW ? HF_TO_RETURN : HF_TO_NEXT_HOP, .addr = hop->addr, .local = hop->local, .transport = hop->transport, .flow = hop->flow, .host = hop->host};
 	send->listener = hop->out->transport == hop->transport ? hop->out->hash : 0;
 	out.out = sip_face_of(s->ctx->arena, hop->out, hop->local.family ? &hop->local : &hop->out->addr);
 	out.in = sip_face_of(s->ctx->arena, ev->listener, &ev->local);
@@ -101,26 +101,23 @@ static void remember(struct sip_step *s)
 
 void sip_outward_go(struct sip_step *s, const struct sip_hold *held)
 {
-	struct sip_hop hop = sip_route_hop(s);
 	bool invite = s->p->msg.method_id == SIP_INVITE;
 
 	if (held && sip_held_outward(held))
 		s->p->way = SIP_WAY_CONNECTION;
-	go(s, &hop);
+	go(s, s->p->hop);
 	if (invite && s->p->way == SIP_WAY_CONNECTION && (!held || sip_held_outward(held)))
 		remember(s);
 }
 
 bool sip_outward_failed(struct sip_step *s, const struct sip_hold *held)
 {
-	struct sip_hop hop;
 	struct hf_send send;
 
 	if (s->p->side != SIP_FROM_MEMBER || s->p->way != SIP_WAY_CONNECTION)
 		return false;
-	hop = sip_route_hop(s);
 	s->p->way = SIP_WAY_DATAGRAM;
-	if (!compose(s, &hop, &send) || sip_sent_length(&send) > SIP_DATAGRAM_MAX)
+	if (!compose(s, s->p->hop, &send) || sip_sent_length(&send) > SIP_DATAGRAM_MAX)
 		return false;
 	hf_act(s->acts, HF_ACT_SEND)->send = send;
 	sip_count(s, SIP_R_NO_TCP);
@@ -139,6 +136,12 @@ static void to_hop(struct sip_step *s, const struct sip_hop *hop)
 	}
 	s->p->to_flow = hop->flow.generation != 0;
 	if (may_be_either(s, hop)) {
+		s->p->hop = hf_arena_alloc(s->ctx->arena, sizeof *hop);
+		if (!s->p->hop) {
+			sip_drop(s, HF_R_NO_MEMORY);
+			return;
+		}
+		*s->p->hop = *hop;
 		s->p->way = is_long(s, hop) ? SIP_WAY_CONNECTION : SIP_WAY_DATAGRAM;
 		if (has_followers(s)) {
 			ask_hold(s);
@@ -148,17 +151,15 @@ static void to_hop(struct sip_step *s, const struct sip_hop *hop)
 	go(s, hop);
 }
 
-void sip_outward(struct sip_step *s)
+static void go_by(struct sip_step *s, const struct sip_hop *hop)
 {
-	struct sip_hop hop = sip_route_hop(s);
-
-	switch (hop.kind) {
+	switch (hop->kind) {
 	case SIP_HOP_SELF:
 		s->p->side = SIP_FROM_CLIENT;
 		sip_ask(s);
 		return;
 	case SIP_HOP_NAME:
-		sip_refuse(s, &(struct sip_refusal){503, "Next hop not resolved", SIP_R_UNRESOLVED, HF_NONE});
+		sip_hop_seek(s, hop);
 		return;
 	case SIP_HOP_GONE:
 		sip_refuse(s, &(struct sip_refusal){430, NULL, HF_R_FLOW_GONE, HF_NONE});
@@ -168,6 +169,25 @@ void sip_outward(struct sip_step *s)
 		return;
 	case SIP_HOP_ADDR:
 	case SIP_HOP_FLOW:
-		to_hop(s, &hop);
+		to_hop(s, hop);
 	}
+}
+
+void sip_outward(struct sip_step *s)
+{
+	struct sip_hop hop = sip_hop_next(s);
+
+	go_by(s, &hop);
+}
+
+void sip_outward_found(struct sip_step *s, const struct hf_found *f)
+{
+	struct sip_hop hop;
+
+	if (!f->n) {
+		sip_refuse(s, &(struct sip_refusal){503, "Next hop not resolved", f->reason, HF_NONE});
+		return;
+	}
+	hop = sip_hop_found(s, f);
+	go_by(s, &hop);
 }

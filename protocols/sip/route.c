@@ -1,12 +1,10 @@
-/* Which Route values are ours, what their tokens say, which side a request comes from, and where a server's request goes
- * (RFC 3261 16.4, 16.6 steps 6 and 7). Only what sip_route_hop says of a server's request leaves the pool. Anyone who knows
- * its own dialog can swap From and To, so that the tags say "server": net sends it on only from where a member lives.
- * Called by front.c; asks no engine. */
+/* Which Route values are ours, what their tokens say, and which side a request comes from (RFC 3261 16.4). Anyone who knows its own dialog can swap
+ * From and To, so that the tags say "server": net sends it on only from where a member lives. Called by check.c and front.c; asks no engine. */
 #include "inside.h"
 
 /* ---- is it us ---- */
 
-static bool own_addr(const struct sip_step *s, const struct hf_addr *a)
+bool sip_own_addr(const struct sip_step *s, const struct hf_addr *a)
 {
 	for (unsigned i = 0; i < s->ctx->n_own; i++)
 		if (hf_addr_eq(&s->ctx->own[i], a))
@@ -72,8 +70,8 @@ static bool own_name(const struct sip_step *s, const struct sip_uri *u)
 	return false;
 }
 
-/* What a URI is reached over (RFC 3263 4.1, RFC 3261 26.2.2): sips: makes TCP TLS. HF_TRANSPORTS: nothing that we have. */
-static enum hf_transport transport_of(const struct sip_uri *u)
+/* RFC 3263 4.1, RFC 3261 26.2.2: sips: makes TCP TLS. */
+enum hf_transport sip_transport_of(const struct sip_uri *u)
 {
 	enum hf_transport t = u->sips ? HF_TCP : HF_UDP;
 
@@ -84,24 +82,16 @@ static enum hf_transport transport_of(const struct sip_uri *u)
 	return t;
 }
 
-/* Names that stand for a way that only their owner's connection is (RFC 7118 5, RFC 2606 2): nobody is to be asked for their address. */
-static bool never_resolved(struct hf_bytes host)
-{
-	static const char tail[] = ".invalid";
-
-	return host.n >= sizeof tail && hf_bytes_ieq(hf_bytes_sub(host, host.n - (sizeof tail - 1), host.n), HF_LIT(".invalid"));
-}
-
 bool sip_is_own(const struct sip_step *s, const struct sip_uri *u)
 {
-	uint16_t port = u->port ? u->port : sip_usual_port(transport_of(u));
+	uint16_t port = u->port ? u->port : sip_usual_port(sip_transport_of(u));
 	struct hf_addr a = {0};
 
 	if (!u->sip && !u->sips)
 		return false;
 	if (hf_addr_read_ip(u->host, &a) == HF_OK) {
 		a.port = port;
-		if (own_addr(s, &a))
+		if (sip_own_addr(s, &a))
 			return true;
 	}
 	return own_advertised(s, u->host, port) || own_name(s, u);
@@ -176,7 +166,7 @@ void sip_route_look(struct sip_step *s)
 		p->side = s->ev->member || s->ev->from_servers || s->ev->listener->inside ? SIP_FROM_MEMBER : SIP_FROM_CLIENT;
 }
 
-/* ---- where a server's request goes ---- */
+/* ---- how we are reached ---- */
 
 static struct hf_bytes listener_text(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local)
 {
@@ -217,103 +207,4 @@ const struct hf_listener_info *sip_listener_of(const struct hf_ctx *ctx, uint32_
 		if (ctx->listeners[i].hash == hash)
 			return &ctx->listeners[i];
 	return NULL;
-}
-
-/* By which of our listeners a client with this address is reached: one that does not face the servers, and the one that the request
- * came to before others. A datagram needs a socket of its kind; a connection can be dialled without a listener, and is then named by another. */
-static const struct hf_listener_info *listener_to(const struct sip_step *s, const struct hf_addr *to, enum hf_transport transport)
-{
-	const struct hf_listener_info *best = NULL;
-	int most = -1;
-
-	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
-		const struct hf_listener_info *l = &s->ctx->listeners[i];
-		int score = 4 * (l->transport == transport) + 2 * !l->inside + (l == s->ev->listener);
-
-		if (l->addr.family != to->family || (transport == HF_UDP && l->transport != HF_UDP) || score <= most ||
-		    hf_transport_is_web(l->transport) != hf_transport_is_web(transport))
-			continue;
-		best = l;
-		most = score;
-	}
-	return best;
-}
-
-/* A wildcard socket's own address of a family: the one that the parcel came to, else the first that is ours at its port. */
-static struct hf_addr local_at(const struct sip_step *s, const struct hf_listener_info *l)
-{
-	if (l == s->ev->listener)
-		return s->ev->local;
-	for (unsigned i = 0; i < s->ctx->n_own; i++)
-		if (s->ctx->own[i].family == l->addr.family && s->ctx->own[i].port == l->addr.port)
-			return s->ctx->own[i];
-	return l->addr;
-}
-
-/* No datagram goes to a group, to broadcast, or to port 0. */
-static bool sendable(const struct hf_addr *a)
-{
-	static const uint8_t broadcast[4] = {255, 255, 255, 255};
-
-	if (!a->port || hf_addr_is_any(a))
-		return false;
-	return a->family == 4 ? a->ip[0] >> 4 != 14 && memcmp(a->ip, broadcast, 4) != 0 : a->ip[0] != 0xff;
-}
-
-static struct sip_hop leave_by(const struct sip_step *s, struct sip_hop hop)
-{
-	if (!hop.out || (!hop.flow.generation && !sendable(&hop.addr)))
-		return (struct sip_hop){.kind = SIP_HOP_BAD};
-	if (!hop.local.family && hop.out->wildcard)
-		hop.local = local_at(s, hop.out);
-	return hop;
-}
-
-static struct sip_hop to_uri(const struct sip_step *s, const struct sip_uri *u, bool is_route)
-{
-	struct sip_hop hop = {.kind = SIP_HOP_ADDR, .strict = is_route && !u->lr, .transport = transport_of(u)};
-	struct hf_bytes host = u->maddr.n ? u->maddr : u->host;
-
-	if ((!u->sip && !u->sips) || hop.transport == HF_TRANSPORTS)
-		return (struct sip_hop){.kind = SIP_HOP_BAD};
-	if (!is_route && sip_is_own(s, u))
-		return (struct sip_hop){.kind = SIP_HOP_SELF};
-	if (hf_addr_read_ip(host, &hop.addr) != HF_OK)
-		return (struct sip_hop){.kind = never_resolved(host) ? SIP_HOP_BAD : SIP_HOP_NAME};
-	hop.addr.port = u->port ? u->port : sip_usual_port(hop.transport);
-	if (own_addr(s, &hop.addr))
-		return (struct sip_hop){.kind = SIP_HOP_SELF};
-	hop.out = listener_to(s, &hop.addr, hop.transport);
-	if (hop.out && hf_transport_is_web(hop.transport))
-		hop.transport = hop.out->transport;
-	return leave_by(s, hop);
-}
-
-/* A connection is of one start of the gateway, and nothing else leads to its client (RFC 5626 5.3). */
-static struct sip_hop to_flow(const struct sip_step *s)
-{
-	const struct sip_flow *f = &s->p->flow;
-	struct sip_hop hop = {.kind = SIP_HOP_FLOW, .addr = f->remote, .local = f->local, .out = sip_listener_of(s->ctx, f->listener)};
-
-	if (f->stream && (!hop.out || f->connection.boot != s->ctx->site->boot))
-		return (struct sip_hop){.kind = SIP_HOP_GONE};
-	hop.transport = hop.out ? hop.out->transport : HF_UDP;
-	if (f->stream) {
-		hop.flow = f->connection;
-		hop.addr.port = 0;
-	}
-	return leave_by(s, hop);
-}
-
-struct sip_hop sip_route_hop(struct sip_step *s)
-{
-	struct sip_parcel *p = s->p;
-	const struct sip_msg *m = &p->msg;
-	unsigned left = m->n_routes - p->own_routes - (p->strict ? 1 : 0);
-
-	if (p->has_flow)
-		return to_flow(s);
-	if (left)
-		return p->own_routes < SIP_MAX_ROUTES ? to_uri(s, &m->route[p->own_routes].uri, true) : (struct sip_hop){.kind = SIP_HOP_BAD};
-	return to_uri(s, p->strict ? &m->route_last.uri : &m->uri, false);
 }

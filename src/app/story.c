@@ -183,6 +183,12 @@ static void say_note(struct teller *t, const struct hf_note *n)
 		say_memory(t, a->ask.key, is_kept(n) ? a->ask.life : HF_LIFE_NONE, a->ask.life_s, a->ask.flags, n->answer.server);
 		break;
 	case HF_ACT_SEND: say_send(t, n); break;
+	case HF_ACT_SEEK:
+		tell_begin(t, "seek");
+		hf_w_str(tell_say(t), "its next hop is a name, which a name server would be asked for: ");
+		hf_w_printable(&t->w, hf_bytes_sub(a->seek.host, 0, 128));
+		tell_end(t);
+		break;
 	case HF_ACT_LEARN: say_memory(t, a->learn.key, a->learn.life, a->learn.life_s, a->learn.flags, n->server); break;
 	case HF_ACT_END: say_memory(t, a->learn.key, HF_LIFE_END, 0, 0, n->server); break;
 	case HF_ACT_DROP:

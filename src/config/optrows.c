@@ -219,8 +219,8 @@ static const struct hf_option gateway[] = {
 	{"http", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_RESTART, .unit = "off | ADDRESS:PORT", .dflt = "off", AT(hf_conf_gateway, http), .read = read_http,
 		.help = "Where /metrics (for Prometheus), /healthz and /readyz are served; whoever reaches it may read them, so let it be an address of the inside."},
 	{"resolver", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_LIVE, .unit = "system | ADDRESS[:PORT]", .dflt = "system", AT(hf_conf_gateway, resolver), .read = read_resolver,
-		.help = "The DNS server that is asked for servers written by name; system: whom /etc/resolv.conf and /etc/hosts name. They are asked at start, at a reload and when what they said "
-			"expires (5 s to 1 h); what they said last holds until they say something else. Nothing that a peer sends asks for a name."},
+		.help = "The DNS server that is asked for servers written by name, and for next hops that servers call by name; system: whom /etc/resolv.conf and /etc/hosts name. Servers' names "
+			"are asked for at start, at a reload and when what was said expires (5 s to 1 h); what was said last holds until something else is said. Nothing that a client sends asks for a name."},
 	{"hep", HF_OPT_CUSTOM, HF_IN_GATEWAY, HF_RELOAD_LIVE, .unit = "off | udp://ADDRESS[:PORT]", .dflt = "off", AT(hf_conf_gateway, hep), .read = read_hep,
 		.help = "A collector (Homer) that gets a copy of each message that comes and goes, in HEP version 3, port 9060 unless said otherwise. Unencrypted, with all that a message says."},
 	{"hep-id", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 0, .max = UINT32_MAX, .dflt = "1", AT(hf_conf_gateway, hep_id),

@@ -6,6 +6,7 @@
 #include "path.h"
 #include "tale.h"
 #include "notice.h"
+#include "seek.h"
 
 #define TURNS 16 /* steps a parcel may take: every candidate of a long pool, and then some */
 
@@ -147,7 +148,7 @@ static void enter_pool(struct parcel *p, const struct hf_act *act)
 }
 
 static void (*const run[])(struct parcel *, const struct hf_act *) = {
-	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_POOL] = enter_pool, [HF_ACT_ASK] = ask_act, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = let_go,
+	[HF_ACT_MORE] = more, [HF_ACT_TOOK] = took, [HF_ACT_POOL] = enter_pool, [HF_ACT_ASK] = ask_act, [HF_ACT_SEEK] = seek_act, [HF_ACT_SEND] = send_act, [HF_ACT_HOLD] = hold, [HF_ACT_FREE] = let_go,
 	[HF_ACT_PASS] = pass, [HF_ACT_NOTE] = told_note, [HF_ACT_LEARN] = ask_learn, [HF_ACT_END] = ask_learn, [HF_ACT_EVIDENCE] = ask_evidence, [HF_ACT_RELAY] = relay,
 	[HF_ACT_DROP] = end, [HF_ACT_CLOSE] = end};
 
@@ -155,7 +156,7 @@ static void nothing(struct parcel *p, const struct hf_act *act) { (void)p, (void
 
 /* Explaining does nothing but ask, and that by the same words. */
 static void (*const looks[])(struct parcel *, const struct hf_act *) = {
-	[HF_ACT_MORE] = explain_act, [HF_ACT_TOOK] = nothing, [HF_ACT_POOL] = enter_pool, [HF_ACT_ASK] = ask_act, [HF_ACT_SEND] = explain_act, [HF_ACT_HOLD] = explain_act, [HF_ACT_FREE] = nothing,
+	[HF_ACT_MORE] = explain_act, [HF_ACT_TOOK] = nothing, [HF_ACT_POOL] = enter_pool, [HF_ACT_ASK] = ask_act, [HF_ACT_SEEK] = explain_act, [HF_ACT_SEND] = explain_act, [HF_ACT_HOLD] = explain_act, [HF_ACT_FREE] = nothing,
 	[HF_ACT_PASS] = pass, [HF_ACT_NOTE] = nothing, [HF_ACT_LEARN] = explain_act, [HF_ACT_END] = explain_act, [HF_ACT_EVIDENCE] = nothing, [HF_ACT_RELAY] = nothing, [HF_ACT_DROP] = explain_act,
 	[HF_ACT_CLOSE] = explain_act};
 
@@ -194,6 +195,7 @@ static void steps(struct parcel *p)
 			deliver_enter(p, p->hold, &p->w->came); /* it failed, and has been kept */
 		p->ev.kind = p->next ? p->next : HF_EV_FAIL;
 		p->ev.chosen = &p->chosen;
+		p->ev.found = &p->found;
 		p->ev.reason = p->failed;
 	}
 	parcel_count(p, HF_R_BAD_STEP);

@@ -66,7 +66,7 @@ static void ask(void *arg)
 	struct discover *d = x->all;
 
 	if (!d->resolver)
-		d->resolver = resolver_new(d->net->control, &d->net->snap->conf->gateway.resolver);
+		d->resolver = resolver_new(d->net->control, &d->net->snap->conf->gateway.resolver, false);
 	if (!d->resolver) {
 		asked_failed(&x->asked, "no resolver", x->said.n != 0);
 	} else if (!x->asked.asking) {

@@ -202,7 +202,13 @@ void web_ping(struct flow *f);
 void web_bye(struct flow *f); /* it ends: tells the client so, once */
 
 /* link.c */
-struct link_to { struct hf_addr addr; enum hf_transport transport; unsigned index; const struct snap_member *member; };
+struct link_to {
+	struct hf_addr addr;
+	enum hf_transport transport;
+	unsigned index;
+	const struct snap_member *member;
+	struct hf_bytes host; /* of no member, over TLS: what its certificate must name; empty: its address */
+};
 /* A link to there, dialled if there is none. NULL: it cannot be. */
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to);
 /* ... that is open. NULL: there is none. */
@@ -227,11 +233,11 @@ size_t deliver_back(struct worker *w, const struct snap_service *s, const struct
 
 /* layers.c: what lies between a connection's socket and its octets, by its transport. False: no memory, or its layer cannot be. */
 bool layers_accept(struct flow *f, const struct snap_service *s) HF_MUST_USE; /* what was read already goes through them first */
-bool layers_dial(struct flow *f, const struct snap_service *s) HF_MUST_USE;
+bool layers_dial(struct flow *f, const struct snap_service *s, struct hf_bytes host) HF_MUST_USE;
 /* Why one of its layers failed, which is logged; 0: none did. */
 unsigned layers_failed(const struct flow *f);
-/* Differs between connections to one place that are not the same to the peer or to us. m NULL: a place that no member has. */
-uint32_t layers_identity(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t);
+/* Differs between connections to one place that are not the same to the peer or to us; host: as in layers_over. */
+uint32_t layers_identity(const struct snap_pool *p, struct hf_bytes host, enum hf_transport t);
 
 /* stuck.c */
 void stuck_free(struct flow *f);

@@ -9,6 +9,7 @@
 #include "keepers.h"
 #include "tags.h"
 #include "wheel.h"
+#include "seek.h"
 
 #define OCTETS_MAX (16u << 20) /* held octets a worker, whatever the count */
 #define LOOK_MS 50             /* so often notes are read while anything is held: posting one wakes nobody */
@@ -22,6 +23,7 @@ struct hold { /* what finding and keeping it needs fills a line of the cache; ne
 	size_t n;
 	struct hold *next_free;
 	uint8_t state[HF_HOLD_STATE];
+	bool seeks;             /* it waits for a name (seek.c) */
 	bool awake, silent;     /* its deadline has come, and nothing has set a new one yet; then it ends without a step */
 	bool from_servers;
 	enum hf_transport transport;
@@ -249,21 +251,31 @@ void hold_came(const struct hold *x, const struct snap_service *s, struct hf_eve
 		.transport = x->transport, .member = x->member, .from_servers = x->from_servers, .flow_name = x->flow};
 }
 
-void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct hf_bytes note)
+bool hold_parcel(struct worker *w, const struct hold *x, struct parcel *p)
 {
 	const struct snap_service *s = snap_service(w->snap, x->rt->id);
-	struct parcel p = {.w = w, .service = s, .rt = x->rt};
-	struct hf_event came;
 
 	if (!s) {
 		worker_count(w, x->rt, HF_R_SERVICE_REMOVED);
+		return false;
+	}
+	*p = (struct parcel){.w = w, .service = s, .rt = x->rt, .pool = s->pool->rt, .at = s->pool};
+	deliver_ctx(w, s, &p->ctx);
+	hold_came(x, s, &p->ev);
+	return true;
+}
+
+void hold_seeks(struct hold *x) { x->seeks = true; }
+
+void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct hf_bytes note)
+{
+	struct hf_event came;
+	struct parcel p;
+
+	if (!hold_parcel(w, x, &p)) {
 		hold_end(w, x);
 		return;
 	}
-	p.pool = s->pool->rt;
-	p.at = s->pool;
-	deliver_ctx(w, s, &p.ctx);
-	hold_came(x, s, &p.ev);
 	p.ev.kind = kind;
 	if (kind == HF_EV_NOTE)
 		p.ev.bytes = note;
@@ -273,6 +285,10 @@ void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct
 
 static void come_due(struct worker *w, struct hold *x)
 {
+	if (x->seeks) {
+		seek_late(w, x);
+		return;
+	}
 	x->awake = true;
 	if (!x->silent) {
 		hf_arena_reset(&w->arena);

@@ -13,6 +13,7 @@
 #include "letter.h"
 #include "member.h"
 #include "poller.h"
+#include "snap.h"
 
 #define NET_WORKERS_MAX 64
 #define NET_DATAGRAM 65535u  /* octets of the largest datagram */
@@ -61,82 +62,6 @@ struct socks {
 	int fd[]; /* by worker */
 };
 
-/* ---- snapshot.c; look.c finds things in one ---- */
-
-struct snap_member {
-	uint16_t id;
-	bool removed;
-	bool send_proxy;     /* each connection of a client begins with a PROXY header */
-	uint16_t agent;      /* the port that its agent answers at; 0: it has none */
-	enum hf_transport transport;
-	uint32_t hash, was_hash[HF_FORMER_MAX]; /* of its former names, the last one first; 0: none */
-	char name[64];
-	struct hf_bytes tls_name; /* what its certificate must name; empty: its address */
-	struct hf_bytes host; /* it was written by name; empty: by its address */
-	struct hf_addr addr; /* all zero: its name was never found */
-	struct hf_addr from; /* the address that the system sends from towards it; family 0: unknown */
-};
-
-struct snap_cell { uint32_t key; uint16_t at; }; /* at: index + 1, 0 = empty */
-
-struct tls;
-struct snap_pool {
-	struct tls *tls;             /* what servers are asked and shown; NULL: nothing of it speaks TLS */
-	const struct hf_conf_pool *conf;
-	struct pool_rt *rt;
-	struct snap_member *members;
-	unsigned n_members;          /* the listed ones first, in their order, then removed ones */
-	struct hf_conf_server *listed; /* conf's servers, with those whom SRV records name (listed.h) */
-	unsigned n_listed;
-	struct hf_member_conf *plan; /* of the engine, for the listed ones ... */
-	uint16_t *plan_ids;          /* ... with the ids that they will have */
-	bool enacted;                /* the engine knows them (control thread) */
-	uint16_t *by_id;             /* index + 1 */
-	struct snap_cell *by_hash, *by_addr;
-	uint32_t mask;               /* of both tables */
-};
-
-struct snap_service {
-	const struct hf_conf_service *conf;
-	struct service_rt *rt;
-	struct snap_pool *pool, **pools; /* parallel to conf->choices: pool is the first */
-	struct tls *tls;             /* what clients are shown and asked; NULL: no listener speaks TLS */
-	struct hf_listener_info *infos;
-	struct socks **socks;        /* parallel to infos */
-	unsigned n_infos;
-	struct hf_addr *own;
-	unsigned n_own;
-};
-
-struct hf_snapshot {
-	unsigned generation;
-	struct hf_conf *conf;
-	struct snap_pool *pools;
-	struct snap_service *services;
-	unsigned n_pools, n_services;
-};
-
-struct worker;
-const struct snap_member *snap_by_hash(const struct snap_pool *p, uint32_t hash);
-const struct snap_member *snap_by_addr(const struct snap_pool *p, const struct hf_addr *a);
-const struct snap_member *snap_by_id(const struct snap_pool *p, uint16_t id);
-/* The same, and in the snapshot that this worker is about to take: the engine, or another worker, may name a server of it already. */
-const struct snap_member *worker_by_hash(const struct worker *w, const struct snap_pool *p, uint32_t hash);
-const struct snap_member *worker_by_id(const struct worker *w, const struct snap_pool *p, uint16_t id);
-/* The member that speaks from this address: by its exact port; from where servers are listed also the only one that lives there. */
-const struct snap_member *snap_speaker(const struct snap_pool *p, const struct hf_addr *a, bool listed);
-bool snap_in(const struct hf_nets *n, const struct hf_addr *a); /* one of the networks holds it */
-bool snap_has_ip(const struct snap_pool *p, const struct hf_addr *a); /* any member with this address, whatever the port */
-uint64_t snap_sessions(const struct snap_service *s); /* that its pools hold, whichever service opened them */
-const struct snap_service *snap_service(const struct hf_snapshot *s, uint16_t service_id);
-struct snap_pool *snap_pool(const struct hf_snapshot *s, const struct pool_rt *rt); /* NULL: no service of it sends there */
-/* Puts all members into the tables: former names behind the names that are in use. */
-void snap_index(struct snap_pool *p);
-void snapshot_free(struct hf_net *net, struct hf_snapshot *s);
-/* When all workers have the newest snapshot: the engines may name its servers, and the one before is freed. */
-void snapshot_receipts(struct hf_net *net);
-const struct hf_listener_info *snap_listener(const struct snap_service *s, uint32_t hash, unsigned *at);
-
 /* ---- roster.c: members of a pool whose conf and rt are set; free takes what there is ---- */
 
 enum hf_err roster_make(struct hf_net *net, const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why) HF_MUST_USE;
@@ -162,8 +87,8 @@ void listeners_release(struct hf_net *net, struct socks *x);
 
 bool layers_of_service(const struct hf_net *net, struct snap_service *v, struct hf_writer *why) HF_MUST_USE;
 struct wire;
-/* The layers of a connection to a member, or to an address (m NULL). NULL: none, or they cannot be. */
-struct wire *layers_over(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t, int fd, const struct hf_addr *to) HF_MUST_USE;
+/* The layers of a connection to an address, whose certificate must name `host`, or it where that is empty. NULL: none, or they cannot be. */
+struct wire *layers_over(const struct snap_pool *p, struct hf_bytes host, enum hf_transport t, int fd, const struct hf_addr *to) HF_MUST_USE;
 bool layers_of_pool(const struct hf_conf *conf, struct snap_pool *p, struct hf_writer *why) HF_MUST_USE;
 
 /* ---- the worker (worker.c) ---- */
@@ -226,6 +151,8 @@ struct worker {
 	struct flow *dirty, **dirty_end, *blocked; /* connections with something to send; ones whose reader waits */
 	struct slow { struct flow *first, **end; struct timer timer; } slow; /* ... that are not read: their source says too much (throttle.c) */
 	struct holds *holds;
+	struct leads *leads;    /* names of next hops, and who waits for them ... */
+	unsigned seeking;        /* ... how many do */
 	struct hf_event came;    /* of the hold that a parcel has met */
 	struct ring *ring;       /* the last messages; NULL: they are not kept */
 	struct exports *exports; /* copies for a collector (export.h) */
@@ -254,6 +181,7 @@ struct hf_net {
 	struct probes *probes;
 	struct names *names;         /* of servers */
 	struct discover *discover;   /* ... and of records that name some */
+	struct searches *searches;   /* ... and of next hops */
 	struct sources *sources;     /* connections by source address */
 	struct sources *path_sources; /* flows of datagrams likewise */
 	struct anchors *anchors;     /* flows that those may be beside, by name */
@@ -307,6 +235,7 @@ struct parcel {
 	struct hf_ctx ctx;
 	struct hf_event ev;
 	struct hf_chosen chosen;
+	struct hf_found found;
 	enum hf_event_kind next;      /* what the step's last act calls for; BYTES: nothing */
 	bool holds, entered;          /* ASK with `holds`; POOL, so that the same event comes again */
 	bool carried;                 /* it came to another worker first */
@@ -353,6 +282,8 @@ static inline void deliver_ctx(struct worker *w, const struct snap_service *s, s
 /* ---- sending (send.c) ---- */
 
 void send_act(struct parcel *p, const struct hf_act *act);
+/* Its octets may choose an address outside the pool: they come from where a server lives. */
+bool send_may_choose(const struct parcel *p);
 /* The listener whose socket sends to an address, or that takes what comes back. NULL: none can. */
 const struct hf_listener_info *send_out_for(const struct parcel *p, const struct hf_addr *to, enum hf_transport t);
 void deliver_letters(struct worker *w);
@@ -378,6 +309,11 @@ uint8_t *hold_state(struct hold *x);
 void hold_came(const struct hold *x, const struct snap_service *s, struct hf_event *ev);
 /* A step of a hold: WAKE or NOTE. In what is left of the arena: another parcel's step may be running. */
 void hold_step(struct worker *w, struct hold *x, enum hf_event_kind kind, struct hf_bytes note);
+
+/* The parcel that a hold's was when it came, for another step. False: its service is no more. */
+bool hold_parcel(struct worker *w, const struct hold *x, struct parcel *p);
+/* It waits for a name: at its deadline it is seek.c's. */
+void hold_seeks(struct hold *x);
 
 /* ---- what is told to holds (told.c) ---- */
 

@@ -97,20 +97,18 @@ bool layers_accept(struct flow *f, const struct snap_service *s)
 	return true;
 }
 
-static struct hf_bytes name_of(const struct snap_member *m) { return m ? m->tls_name : HF_NONE; }
-
-struct wire *layers_over(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t, int fd, const struct hf_addr *to)
+struct wire *layers_over(const struct snap_pool *p, struct hf_bytes host, enum hf_transport t, int fd, const struct hf_addr *to)
 {
 	if (!hf_transport_is_secure(t) || !p->tls)
 		return NULL;
-	return tls_dial(p->tls, NULL, fd, name_of(m), to);
+	return tls_dial(p->tls, NULL, fd, host, to);
 }
 
-bool layers_dial(struct flow *f, const struct snap_service *s)
+bool layers_dial(struct flow *f, const struct snap_service *s, struct hf_bytes host)
 {
 	struct side *c = &f->side[HF_CLIENT];
 
-	c->wire = layers_over(s->pool, f->server_hash ? snap_by_hash(s->pool, f->server_hash) : NULL, (enum hf_transport)f->transport, c->fd, &f->source);
+	c->wire = layers_over(s->pool, host, (enum hf_transport)f->transport, c->fd, &f->source);
 	return c->wire || !hf_transport_is_secure((enum hf_transport)f->transport);
 }
 
@@ -130,7 +128,4 @@ unsigned layers_failed(const struct flow *f)
 	return reason;
 }
 
-uint32_t layers_identity(const struct snap_pool *p, const struct snap_member *m, enum hf_transport t)
-{
-	return hf_transport_is_secure(t) && p->tls ? tls_identity(p->tls, name_of(m)) : 0;
-}
+uint32_t layers_identity(const struct snap_pool *p, struct hf_bytes host, enum hf_transport t) { return hf_transport_is_secure(t) && p->tls ? tls_identity(p->tls, host) : 0; }

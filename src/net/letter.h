@@ -24,6 +24,8 @@ enum letter_kind {
 	LETTER_CARRY,       /* a request as received, for who keeps the one that it is about */
 	LETTER_NOTE,        /* HF_NOTE octets for a hold: its worker is not woken for it */
 	LETTER_FLOW_ENDED,  /* the flow: what is beside it ends, too */
+	LETTER_FOUND,       /* where a name leads that this worker wanted to know (search.h) */
+	LETTER_FORGET,      /* ... what it was told of names holds no longer */
 	LETTER_TURN,        /* a flow that waits at a gate is first, and there is room */
 };
 struct letter {

@@ -5,6 +5,7 @@
 
 #include "flow.h"
 #include "sock.h"
+#include "tls.h"
 
 #define BUCKETS 1024
 
@@ -24,9 +25,11 @@ static struct flow **bucket_of(struct links *l, uint16_t service, const struct h
 	return &l->bucket[h >> 22];
 }
 
+static struct hf_bytes host_of(const struct link_to *to) { return to->member ? to->member->tls_name : to->host; }
+
 static struct flow *find(struct worker *w, const struct snap_service *s, const struct link_to *to)
 {
-	uint32_t identity = layers_identity(s->pool, to->member, to->transport);
+	uint32_t identity = layers_identity(s->pool, host_of(to), to->transport);
 
 	for (struct flow *f = *bucket_of(w->links, s->rt->id, &to->addr, to->index); f; f = f->stream->next_link)
 		if (f->service == s->rt->id && f->stream->index == to->index && f->transport == to->transport && f->stream->identity == identity &&
@@ -48,7 +51,7 @@ void link_forget(struct flow *f)
 		*at = f->stream->next_link;
 }
 
-static bool dial(struct flow *f, const struct snap_service *s)
+static bool dial(struct flow *f, const struct snap_service *s, struct hf_bytes host)
 {
 	struct side *c = &f->side[HF_CLIENT];
 
@@ -61,7 +64,7 @@ static bool dial(struct flow *f, const struct snap_service *s)
 	if (!timer_init(&f->deadline, poller_timers(f->w->poller), conn_expired, f) || !watch_set(&c->watch, HF_WRITE))
 		return false;
 	conn_deadline(f, s->pool->conf->dial_timeout);
-	return layers_dial(f, s);
+	return layers_dial(f, s, host);
 }
 
 static struct flow *make(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
@@ -76,7 +79,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->source = to->addr;
 	f->transport = to->transport;
 	f->stream->index = (uint8_t)to->index;
-	f->stream->identity = layers_identity(s->pool, to->member, to->transport);
+	f->stream->identity = layers_identity(s->pool, host_of(to), to->transport);
 	flow_at(f, s->pool->rt, to->member);
 	f->stream->link = true;
 	f->stream->aside = to->member && to->member->transport != to->transport;
@@ -87,7 +90,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed);
 	worker_bump(&s->rt->counts[w->index].flows, 1);
 	worker_bump(&s->rt->counts[w->index].open_flows, 1);
-	if (!dial(f, s)) {
+	if (!dial(f, s, host_of(to))) {
 		stream_end_later(f, HF_R_DIAL_FAILED); /* not now: a step may be running */
 		return NULL;
 	}
@@ -138,7 +141,7 @@ void link_give_back(struct flow *f)
 void link_resend(struct flow *f)
 {
 	const struct snap_service *s = snap_service(f->w->snap, f->service);
-	struct link_to to = {.addr = f->source, .transport = f->transport, .index = f->stream->index, .member = s ? snap_by_hash(s->pool, f->server_hash) : NULL};
+	struct link_to to = {.addr = f->source, .transport = f->transport, .index = f->stream->index, .member = s ? snap_by_hash(s->pool, f->server_hash) : NULL, .host = tls_host(f->side[HF_CLIENT].wire)};
 	struct flow *next = s && !f->stream->again ? link_to(f->w, s, snap_listener(s, f->listener, NULL), &to) : NULL;
 
 	if (next)

@@ -191,7 +191,7 @@ static void ask(void *arg)
 	struct names *n = x->all;
 
 	if (!n->resolver)
-		n->resolver = resolver_new(n->net->control, &n->server);
+		n->resolver = resolver_new(n->net->control, &n->server, false);
 	if (!n->resolver) {
 		failed(x, "no resolver");
 	} else if (!x->asked.asking) {

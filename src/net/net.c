@@ -13,6 +13,7 @@
 #include "names.h"
 #include "probe.h"
 #include "peers.h"
+#include "search.h"
 #include "sources.h"
 #include "tale.h"
 
@@ -47,6 +48,7 @@ static void free_all(struct hf_net *net)
 	probes_free(net->probes);
 	discover_free(net->discover);
 	names_free(net->names);
+	searches_free(net->searches);
 	sources_free(net->sources);
 	sources_free(net->path_sources);
 	anchors_free(net->anchors);
@@ -92,6 +94,7 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->probes = probes_new(net);
 	net->names = names_new(net);
 	net->discover = discover_new(net);
+	net->searches = searches_new(net);
 	net->sources = sources_new(site->hash_key);
 	net->path_sources = sources_new(site->hash_key);
 	net->anchors = anchors_new(site->hash_key);
@@ -99,7 +102,7 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->keepers = workers > 1 ? keepers_new() : NULL;
 	net->tales = tales_new();
 	net->tales_sweep = hf_timer_new(control, sweep, net);
-	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->discover || !net->sources || !net->path_sources || !net->anchors || !net->peers || (workers > 1 && !net->keepers) || !net->tales || !net->tales_sweep)
+	if (!net->receipt || !net->workers || !net->probes || !net->names || !net->discover || !net->searches || !net->sources || !net->path_sources || !net->anchors || !net->peers || (workers > 1 && !net->keepers) || !net->tales || !net->tales_sweep)
 		goto out;
 	for (unsigned i = 0; i < workers; i++)
 		net->workers[i].wake_fd = -1;

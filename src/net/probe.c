@@ -154,7 +154,7 @@ static void begin(struct probe *p)
 	hf_timer_set(p->timer, p->pool->conf->probe_timeout);
 	want = p->fd < 0 && sock_want(errno);
 	if (p->fd >= 0 && hf_transport_is_secure(p->m->transport)) {
-		p->wire = layers_over(p->pool, p->m, p->m->transport, p->fd, &p->m->addr);
+		p->wire = layers_over(p->pool, p->m->tls_name, p->m->transport, p->fd, &p->m->addr);
 		want = !p->wire;
 	}
 	if (want) {

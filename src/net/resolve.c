@@ -89,6 +89,8 @@ static void take(const struct ares_addrinfo *info, struct resolved *out)
 	}
 }
 
+static bool says_none(int status) { return status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND; }
+
 static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
 	struct ask ask = *(struct ask *)arg;
@@ -101,19 +103,20 @@ static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *
 		take(info, &out);
 	if (!out.n)
 		out.error = status == ARES_SUCCESS ? "it has no address" : ares_strerror(status);
+	out.none = !out.n && says_none(status);
 	if (info)
 		ares_freeaddrinfo(info);
 	if (!ask.r->ends)
 		ask.fn(ask.arg, &out);
 }
 
-static bool open_channel(struct resolver *r, const struct hf_addr *server)
+static bool open_channel(struct resolver *r, const struct hf_addr *server, bool whole)
 {
-	struct ares_options o = {.timeout = TIMEOUT_MS, .tries = TRIES, .sock_state_cb = watch, .sock_state_cb_data = r, .flags = server->family ? ARES_FLAG_NOSEARCH : 0};
+	struct ares_options o = {.timeout = TIMEOUT_MS, .tries = TRIES, .sock_state_cb = watch, .sock_state_cb_data = r, .flags = whole ? ARES_FLAG_NOSEARCH : 0};
 	char text[80] = "";
 	struct hf_writer w = hf_writer_on(text, sizeof text - 1);
 
-	if (ares_init_options(&r->channel, &o, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | (server->family ? ARES_OPT_FLAGS : 0)) != ARES_SUCCESS)
+	if (ares_init_options(&r->channel, &o, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | (whole ? ARES_OPT_FLAGS : 0)) != ARES_SUCCESS)
 		return false;
 	hf_w_addr(&w, server);
 	if (!server->family || ares_set_servers_ports_csv(r->channel, text) == ARES_SUCCESS)
@@ -122,7 +125,7 @@ static bool open_channel(struct resolver *r, const struct hf_addr *server)
 	return false;
 }
 
-struct resolver *resolver_new(struct hf_loop *loop, const struct hf_addr *server)
+struct resolver *resolver_new(struct hf_loop *loop, const struct hf_addr *server, bool whole)
 {
 	struct resolver *r = calloc(1, sizeof *r);
 
@@ -131,7 +134,7 @@ struct resolver *resolver_new(struct hf_loop *loop, const struct hf_addr *server
 	r->loop = loop;
 	r->timer = hf_timer_new(loop, tick, r);
 	if (r->timer && ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS) {
-		if (open_channel(r, server))
+		if (open_channel(r, server, whole || server->family))
 			return r;
 		ares_library_cleanup();
 	}
@@ -170,15 +173,14 @@ void resolver_ask(struct resolver *r, const char *host, resolver_fn *fn, void *a
 
 /* ---- SRV ---- */
 
-/* A name of hosts; "." says that there is no such service (RFC 2782). */
-static bool take_host(const char *from, char out[256])
+bool resolver_host(struct hf_bytes from, char out[256])
 {
-	size_t n = strlen(from);
+	size_t n = from.n;
 
-	while (n && from[n - 1] == '.')
+	while (n && from.p[n - 1] == '.')
 		n--;
 	for (size_t i = 0; i < n && n < 254; i++) {
-		uint8_t c = hf_lower((uint8_t)from[i]);
+		uint8_t c = hf_lower(from.p[i]);
 
 		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_'))
 			return false;
@@ -221,7 +223,8 @@ static void take_targets(struct ares_srv_reply *list, struct resolved_srv *out)
 		struct srv_target *t = &out->target[out->n];
 
 		*t = (struct srv_target){.port = all[i]->port, .priority = all[i]->priority, .weight = all[i]->weight};
-		if (t->port && take_host(all[i]->host, t->host) && !has_place(out, t))
+		/* a host "." says that there is no such service (RFC 2782) */
+		if (t->port && resolver_host(hf_bytes_str(all[i]->host), t->host) && !has_place(out, t))
 			out->n++;
 	}
 	free(all);
@@ -252,6 +255,7 @@ static void answered_srv(void *arg, int status, int timeouts, unsigned char *oct
 		take_srv(hf_bytes_of(octets, (size_t)n), &out);
 	else
 		out.error = status == ARES_SUCCESS ? "it names nobody" : ares_strerror(status);
+	out.none = !out.n && says_none(status);
 	if (!ask.r->ends)
 		ask.srv(ask.arg, &out);
 }

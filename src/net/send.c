@@ -6,6 +6,7 @@
 #include "peers.h"
 #include "notice.h"
 #include "udp.h"
+#include "seek.h"
 
 static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to, enum hf_transport t, const struct hf_listener_info *in)
 {
@@ -83,7 +84,7 @@ static void send_server(struct parcel *p, const struct hf_send *s)
 	t = m->transport == HF_UDP && s->transport == HF_TCP ? HF_TCP : m->transport;
 	l = s->listener ? snap_listener(p->service, s->listener, NULL) : send_out_for(p, &m->addr, t);
 	if (hf_transport_is_stream(t)) {
-		struct link_to to = {m->addr, t, (unsigned)(p->sticky % p->at->conf->connections), m};
+		struct link_to to = {.addr = m->addr, .transport = t, .index = (unsigned)(p->sticky % p->at->conf->connections), .member = m};
 
 		send_link(p, l, &to, s);
 	} else {
@@ -188,13 +189,15 @@ static void send_open(struct parcel *p, const struct hf_send *s)
 
 /* A front proves by tags that a server speaks; that the octets come from where a server lives is checked here, whatever the front says:
  * no client's octets choose an address outside the pool. */
+bool send_may_choose(const struct parcel *p) { return p->ev.from_servers || snap_has_ip(p->at, &p->ev.source); }
+
 static void send_next_hop(struct parcel *p, const struct hf_send *s)
 {
 	const struct hf_listener_info *l = s->listener ? snap_listener(p->service, s->listener, NULL) : p->ev.listener;
 
-	struct link_to to = {.addr = s->addr, .transport = s->transport};
+	struct link_to to = {.addr = s->addr, .transport = s->transport, .host = s->host};
 
-	if (!p->ev.from_servers && !snap_has_ip(p->at, &p->ev.source))
+	if (!send_may_choose(p))
 		failed(p, HF_R_NOT_A_MEMBER);
 	else if (ourselves(p->service, &s->addr))
 		failed(p, HF_R_LOOP);
@@ -273,6 +276,10 @@ void deliver_letters(struct worker *w)
 		const struct snap_service *s = snap_service(w->snap, l.service);
 		struct hf_bytes body = hf_bytes_of(w->letter, l.size);
 
+		if (l.kind == LETTER_FOUND || l.kind == LETTER_FORGET) {
+			seek_letter(w, &l, body);
+			continue;
+		}
 		if (l.kind == LETTER_FLOW_ENDED) {
 			paths_letter(w, &l.flow);
 			continue;

@@ -9,6 +9,7 @@
 #include "inside.h"
 #include "names.h"
 #include "probe.h"
+#include "search.h"
 #include "tls.h"
 
 #define RECEIPTS_MS 1000 /* a worker takes a snapshot at its next turn, within milliseconds; one that does not holds up the control loop no longer */
@@ -273,5 +274,7 @@ enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_
 	snapshot_receipts(net);
 	names_follow(net->names, fresh);
 	discover_follow(net->discover, fresh);
+	if (fresh)
+		searches_afresh(net->searches);
 	return HF_OK;
 }

@@ -23,6 +23,8 @@ uint32_t tls_identity(const struct tls *t, struct hf_bytes name);
 struct wire *tls_accept(struct tls *t, struct wire *below, int fd) HF_MUST_USE;
 /* name: what the server's certificate must name, and what it is told it is asked for (SNI); empty: the address. */
 struct wire *tls_dial(struct tls *t, struct wire *below, int fd, struct hf_bytes name, const struct hf_addr *addr) HF_MUST_USE;
+/* What a layer of tls_dial was asked for by name; empty: by its address, or there is none. As long as w. */
+struct hf_bytes tls_host(const struct wire *w);
 /* Why the layer of tls_dial or tls_accept failed, for people; "": it did not, or the socket did. Never freed. */
 const char *tls_text(const struct wire *w);
 

@@ -418,10 +418,9 @@ struct wire *tls_accept(struct tls *t, struct wire *under, int fd)
 {
 	struct tls_wire *w = new_layer(t, under, fd, HF_NONE);
 
-	if (!w)
-		return NULL;
-	SSL_set_accept_state(w->ssl);
-	return &w->wire;
+	if (w)
+		SSL_set_accept_state(w->ssl);
+	return w ? &w->wire : NULL;
 }
 
 struct wire *tls_dial(struct tls *t, struct wire *under, int fd, struct hf_bytes name, const struct hf_addr *addr)
@@ -440,10 +439,12 @@ struct wire *tls_dial(struct tls *t, struct wire *under, int fd, struct hf_bytes
 	return &w->wire;
 }
 
-const char *tls_text(const struct wire *w)
+static const struct tls_wire *layer_of(const struct wire *w)
 {
-	for (; w; w = w->below)
-		if (w->kind == &kind && w->reason && ((const struct tls_wire *)(const void *)w)->text)
-			return ((const struct tls_wire *)(const void *)w)->text;
-	return "";
+	while (w && w->kind != &kind)
+		w = w->below;
+	return (const struct tls_wire *)(const void *)w;
 }
+
+struct hf_bytes tls_host(const struct wire *w) { return layer_of(w) ? layer_of(w)->want.host : HF_NONE; }
+const char *tls_text(const struct wire *w) { return layer_of(w) && layer_of(w)->wire.reason ? layer_of(w)->text : ""; }

@@ -10,6 +10,8 @@
 #include "udp.h"
 #include "notice.h"
 #include "path.h"
+#include "leads.h"
+#include "seek.h"
 
 static void ring(int fd)
 {
@@ -155,8 +157,9 @@ enum hf_err worker_init(struct hf_net *net, unsigned index)
 	w->letter = w->scratch + LETTER_MAX;
 	w->reader = w->letter + LETTER_MAX;
 	w->holds = holds_new(w);
+	w->leads = leads_new(net->site.hash_key, SEEK_NAMES);
 	watch_init(&w->wake, w->poller, w->wake_fd, woken, w);
-	return w->holds && watch_set(&w->wake, HF_READ) ? HF_OK : HF_ENOMEM;
+	return w->holds && w->leads && watch_set(&w->wake, HF_READ) ? HF_OK : HF_ENOMEM;
 }
 
 static void *run(void *arg)
@@ -195,6 +198,7 @@ void worker_fini(struct worker *w)
 	free(w->open);
 	if (w->holds)
 		holds_free(w->holds);
+	leads_free(w->leads);
 	timer_fini(&w->slow.timer);
 	watch_fini(&w->wake);
 	poller_free(w->poller);

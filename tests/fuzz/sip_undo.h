@@ -234,6 +234,10 @@ static void next_hop(const struct hf_send *s, const struct sip_msg *o, enum rout
 	struct hf_addr a = {0};
 
 	MUST(how == TO_STRICT || !o->n_routes || u->lr);
+	if (s->host.n) {
+		MUST(hf_bytes_eq(u->maddr.n ? u->maddr : u->host, s->host) && (hf_addr_eq(&s->addr, &b.found.place[0].addr) || hf_addr_eq(&s->addr, &b.found.place[1].addr)));
+		return;
+	}
 	MUST(hf_addr_read_ip(u->maddr.n ? u->maddr : u->host, &a) == HF_OK && hf_addr_ip_eq(&a, &s->addr) && s->addr.port == (u->port ? u->port : 5060));
 }
 

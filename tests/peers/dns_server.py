@@ -4,7 +4,7 @@ dns_server.py [HOST:PORT]
   set host=NAME at=ADDRESS[,ADDRESS...] [ttl=S]    these are its addresses
   set host=NAME                                    there is no such name
   srv host=NAME to=PRIORITY:WEIGHT:PORT:NAME[,...] [ttl=S]   ... nor addresses of it: these are whom it names, in this order
-  mute on=yes|no                                   nothing is answered
+  mute on=yes|no [host=NAME]                       nothing (of this name) is answered
   stats                                            {"asked": {NAME: times}}"""
 import argparse, asyncio, ipaddress, struct
 
@@ -46,7 +46,7 @@ def answer(query, addresses, ttl):
 
 class Server(asyncio.DatagramProtocol):
     def __init__(self):
-        self.names, self.asked, self.mute = {}, {}, False
+        self.names, self.asked, self.mute = {}, {}, set()
 
     def connection_made(self, transport):
         self.transport = transport
@@ -54,7 +54,7 @@ class Server(asyncio.DatagramProtocol):
     def datagram_received(self, data, source):
         name, _ = name_at(data, 12)
         self.asked[name] = self.asked.get(name, 0) + 1
-        if not self.mute:
+        if not self.mute & {name, None}:
             self.transport.sendto(answer(data, *self.names.get(name, (None, 0))), source)
 
     def do_set(self, host, at=None, ttl="1"):
@@ -63,8 +63,8 @@ class Server(asyncio.DatagramProtocol):
     def do_srv(self, host, to, ttl="1"):
         self.do_set(host, to, ttl)
 
-    def do_mute(self, on):
-        self.mute = on == "yes"
+    def do_mute(self, on, host=None):
+        (self.mute.add if on == "yes" else self.mute.discard)(host)
 
     def do_stats(self):
         return dict(asked=self.asked)

@@ -76,7 +76,7 @@ static void asks(void **state)
 
 	(void)state;
 	at = sock_local(fd);
-	r = resolver_new(loop, &at);
+	r = resolver_new(loop, &at, false);
 	assert_non_null(r);
 	answers = 0;
 	resolver_ask(r, "pbx.example.com", answered, &got);
@@ -180,7 +180,7 @@ static void ask_srv(const char *octets, size_t n, uint8_t count)
 		at = sock_local(fd);
 		stream = sock_listen(&at, true, 0);
 	}
-	r = resolver_new(loop, &at);
+	r = resolver_new(loop, &at, false);
 	assert_true(r && stream >= 0);
 	answers = 0;
 	resolver_ask_srv(r, "_sip._udp.example.com", answered_srv, &named);

@@ -33,9 +33,11 @@ struct kit {
 	uint32_t member;                   /* forced ev.member; 0: by the source */
 
 	/* what came of the last datagram */
-	unsigned n_asked, n_sent, n_dropped, n_counted, n_learnt, n_evidence, n_closed;
+	unsigned n_asked, n_sought, n_sent, n_dropped, n_counted, n_learnt, n_evidence, n_closed;
 	size_t took, need;
 	struct hf_ask ask;
+	struct hf_seek seek;
+	struct hf_event came;
 	struct hf_act learnt[4], evidence;
 	unsigned reason, counted;
 	struct hf_send send;
@@ -163,6 +165,11 @@ static inline bool kit_take(struct kit *k, const struct hf_event *ev, const stru
 			k->n_asked++;
 			asked = true;
 			break;
+		case HF_ACT_SEEK:
+			assert_int_equal(i, acts->n - 1);
+			k->seek = a->seek;
+			k->n_sought++;
+			break;
 		case HF_ACT_SEND:
 			assert_int_equal(k->n_closed, 0); /* nothing is sent behind it */
 			assert_true(a->send.base.p || !hf_transport_is_stream(ev->transport)); /* the event's octets are more than the message */
@@ -207,16 +214,14 @@ static inline bool kit_take(struct kit *k, const struct hf_event *ev, const stru
 	return asked;
 }
 
-/* The steps of one parcel. */
-static inline void kit_run(struct kit *k, struct hf_event *ev)
+/* One step, and the engine's answer if it asks. */
+static inline void kit_step(struct kit *k, struct hf_event *ev)
 {
 	struct hf_acts acts = {0};
 
-	k->n_asked = k->n_sent = k->n_dropped = k->n_counted = k->n_learnt = k->n_evidence = k->n_closed = k->reason = k->counted = 0;
+	k->n_asked = k->n_sought = k->n_sent = k->n_dropped = k->n_counted = k->n_learnt = k->n_evidence = k->n_closed = k->reason = k->counted = 0;
 	k->took = k->need = k->out_n = 0;
 	k->out[0] = 0;
-	hf_arena_reset(&k->arena);
-	k->ctx.parcel = NULL;
 	hf_sip_front.step(&k->ctx, ev, &acts);
 	if (kit_take(k, ev, &acts)) {
 		struct hf_event choice = *ev;
@@ -228,7 +233,30 @@ static inline void kit_run(struct kit *k, struct hf_event *ev)
 		assert_false(kit_take(k, &choice, &more));
 	}
 	/* Every parcel goes somewhere, waits, or ends with a reason. */
-	assert_true(k->n_sent + k->n_dropped + k->n_closed + k->need > 0);
+	assert_true(k->n_sent + k->n_dropped + k->n_closed + k->n_sought + k->need > 0);
+}
+
+/* The steps of one parcel. */
+static inline void kit_run(struct kit *k, struct hf_event *ev)
+{
+	k->came = *ev;
+	hf_arena_reset(&k->arena);
+	k->ctx.parcel = NULL;
+	kit_step(k, ev);
+}
+
+/* Where the name that it asked for leads; waited: the parcel has waited for it. */
+static inline void kit_found(struct kit *k, const struct hf_found *found, bool waited)
+{
+	struct hf_event ev = k->came;
+
+	ev.kind = HF_EV_FOUND;
+	ev.found = found;
+	if (waited) {
+		hf_arena_reset(&k->arena);
+		k->ctx.parcel = NULL;
+	}
+	kit_step(k, &ev);
 }
 
 /* What could not be sent comes back. */
