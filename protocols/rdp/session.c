@@ -143,19 +143,22 @@ void session_firm(struct rdp_flow *f, struct hf_acts *acts)
 		flow_learn(acts, flow_key(f->unclaimed_fp), HF_LIFE_START, f);
 }
 
-/* A host that redirects its client by a token has talked with it, and the connection ends within seconds. A client that drops the token comes back by its
+/* A host that redirects its client by a token has talked with it, and the client leaves within a moment. A client that drops the token comes back by its
  * name, to the same host: only that can be seen. Who comes by a token is none of these, nor is a scanner or probe, which says little, nor what is over
- * before anybody can have logged on: load tests, hosts that refuse at once. */
-#define BRIEF_MS 10000u
+ * before anybody can have logged on: load tests, hosts that refuse at once. Somebody whose line is bad is on for longer, most of the time. */
+#define BRIEF_MS 3000u
 #define ROUND_LEAST_MS 200u
 
-static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, struct hf_acts *acts)
+/* Not when the host's connection broke, or we ended it. */
+static bool client_left(unsigned reason) { return reason == HF_R_DONE || reason == HF_R_CLIENT_ERROR; }
+
+static void close_entry(const struct hf_ctx *ctx, const struct rdp_flow *f, unsigned reason, struct hf_acts *acts)
 {
 	uint64_t lasted = ctx->now_ms - f->started_ms;
 	struct hf_act *a = flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
 
 	a->learn.flags = f->confirmed || f->found ? 0 : HF_TENTATIVE;
-	if (f->by_user && !f->named && f->proved && lasted >= ROUND_LEAST_MS && lasted < BRIEF_MS)
+	if (f->by_user && !f->named && f->proved && client_left(reason) && lasted >= ROUND_LEAST_MS && lasted < BRIEF_MS)
 		a->learn.lasted_ms = (uint32_t)lasted;
 }
 
@@ -169,7 +172,7 @@ void session_end(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	if (ctx->conf)
 		f->linger_s = flow_linger_s(ctx, f); /* a desktop is open for days; a reload may have changed it */
 	if (f->entry_fp)
-		close_entry(ctx, f, acts);
+		close_entry(ctx, f, ev->reason, acts);
 	if (f->alias_fp)
 		flow_learn(acts, flow_key(f->alias_fp), HF_LIFE_CLOSE, f)->learn.flags = 0;
 	if (f->other_fp && f->confirmed)

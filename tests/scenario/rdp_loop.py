@@ -4,7 +4,7 @@ goes round for ever."""
 import sys, threading, time
 
 from _desk import Host, connect, ended, exactly, request
-from scenario import PEERS, check, equal, until
+from scenario import PEERS, Skip, check, equal, until
 
 sys.path.insert(0, PEERS)
 import rdp_text
@@ -12,6 +12,19 @@ import rdp_text
 TIMEOUT = 60
 ROUNDS = 3
 REFUSAL = bytes.fromhex("0300000b06800000000000")
+
+
+def rounds(g, host, name, n, most, **k):
+    """so many legs of one user, each over in `most` seconds: on a machine that stalled, of another user once more -> answers, user"""
+    for i in range(9):
+        user, got, slow = f"{name}{i}", [], False
+        for _ in range(n):
+            begin = time.monotonic()
+            got.append(round_trip(g, host, user, **k))
+            slow |= time.monotonic() - begin > most
+        if not slow:
+            return got, user
+    raise Skip("this machine stalls all the time")
 
 
 def round_trip(g, host, user, talks=True, lasts=0.3):
@@ -55,12 +68,12 @@ class Redirects(Host):
 def run(s):
     host = Redirects("ts1")
     g = s.gateway(s.ini_gateway() + s.ini_rdp([host], f"probe = none\nredirect-rounds = {ROUNDS}"))
-    got = [round_trip(g, host, "alice") for _ in range(ROUNDS + 1)]
+    got, alice = rounds(g, host, "alice", ROUNDS + 1, 2)
     equal(got, ["served"] * ROUNDS + ["refused"], "alice's rounds")
-    until("it is counted", lambda: g.drops("desktops").get("redirect-loop") == 1)
+    until("it is counted", lambda: g.drops("desktops").get("redirect-loop", 0) >= 1)
     equal(round_trip(g, host, "bob"), "served", "another user")
     equal([round_trip(g, host, "Administr", talks=False) for _ in range(ROUNDS + 2)], ["served"] * (ROUNDS + 2), "a scanner, which is other limits' affair")
-    equal([round_trip(g, host, "carol", lasts=0) for _ in range(ROUNDS + 2)], ["served"] * (ROUNDS + 2), "a host that is done with her in no time")
-    equal(g.where("user:alice", "farm")["why"], "bond", "alice's bond")
-    until("alice is served again", lambda: round_trip(g, host, "alice") == "served", 20)
+    equal(rounds(g, host, "carol", ROUNDS + 2, 0.15, lasts=0)[0], ["served"] * (ROUNDS + 2), "a host that is done with her in no time")
+    equal(g.where(f"user:{alice}", "farm")["why"], "bond", "alice's bond")
+    until("alice is served again", lambda: round_trip(g, host, alice) == "served", 20)
     g.stop()
