@@ -213,6 +213,7 @@ void ledger_drop(struct hf_engine *e, struct shard *s, uint32_t place)
 {
 	struct entry x = entry_unpack(&s->t.at[place]);
 
+	fetch_to_write(&e->load[x.server]); /* other workers write it too: it comes while the table is mended */
 	if (is_exception(e, &x))
 		except(e, s, x.fp, -1);
 	if (e->conf.mode == HF_MODE_TABLE)

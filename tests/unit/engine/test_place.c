@@ -72,15 +72,15 @@ static unsigned run(struct farm *f, enum keys kind, uint64_t factor, unsigned st
 #endif
 #define RUN_STEPS 100000u /* where a step costs microseconds */
 
-/* No threshold here is a statistic, so that fewer placements are only fewer states that are seen: the cases whose steps are long have a fifth, or
- * RUN_STEPS, of the long form's ten million. A rule broken once in half a million placements is missed by two million 1 time in 50. */
+/* No threshold here is a statistic, so that fewer placements are only fewer states that are seen: the cases whose steps are long have a tenth, or
+ * RUN_STEPS, of the long form's ten million. A rule that is broken once in 250,000 placements is missed by a million 1 time in 55. */
 static unsigned steps_of(unsigned servers, enum keys k)
 {
 	if (!farm_full())
 		return servers < 1000 ? 3000 : 1500;
 	if (k == ONE_RUN)
 		return RUN_STEPS;
-	return servers < 1000 || k != ONE_SLOT ? FULL_STEPS : FULL_STEPS / 5;
+	return servers < 1000 || k != ONE_SLOT ? FULL_STEPS : FULL_STEPS / 10;
 }
 
 /* Property 7. `<` made `<=` in under() fails here at once. */
