@@ -5,6 +5,7 @@ set(hf_fuzz_targets
   "ini       hf_config hf_fronts_all hf_config hf_base"
   "admin     hf_app hf_base"
   "json      hf_base"
+  "hexdump   hf_base"
   "sip_scan  hf_sip hf_base"
   "sip_forms hf_sip hf_base"
   "sip_stream hf_sip hf_base"

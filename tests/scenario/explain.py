@@ -156,6 +156,9 @@ def run(s):
     equal(explain(s, g, lines)[0]["steps"][0]["key"], "call-id:call-1000@lab.example", "the key of pasted lines")
     for octets, args in ((b"", ()), (b"x" * 65537, ()), (b"0g", ("--hex",)), (b"030", ("--hex",))):
         explain(s, g, octets, *args, want=2)
+    dump = b"00000000: 0300 0013 0ee0 0000 0000 0001 0008 0003  ................\n00000010: 0000 00                                  ...\n"
+    check(str(explain(s, g, dump, "--hex", "--service", "desktops")[0]) == str(explain(s, g, b"0300 0013 0ee0 0000 0000 0001 0008 0003 000000", "--hex", "--service", "desktops")[0]),
+          "a dump is read as the octets that it shows")
     explain(s, g, b"", "--hex", "0300", want=2)                  # the octets stand on standard input; nobody's key is 0300
     explain(s, g, b"x", "--service", "nobody", want=1)
     explain(s, g, b"\r\n" * 32768, "--via", "tcp")               # as long as may be

@@ -3,31 +3,12 @@
 
 #include <unistd.h>
 
+#include "holdfast/hexdump.h"
+
 static bool refuse(const char *text)
 {
 	fprintf(stderr, "holdfastctl: %s\n", text);
 	return false;
-}
-
-static int digit(int c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
-
-/* The octets that the digits stand for, in place. */
-static bool from_hex(uint8_t *p, size_t *n)
-{
-	size_t digits = 0;
-
-	for (size_t i = 0; i < *n; i++) {
-		int v = digit(p[i]);
-
-		if (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')
-			continue;
-		if (v < 0)
-			return false;
-		p[digits / 2] = (uint8_t)(digits & 1 ? p[digits / 2] << 4 | v : v);
-		digits++;
-	}
-	*n = digits / 2;
-	return digits % 2 == 0;
 }
 
 /* Pasted text has lost the carriage returns of its lines, and often the empty line at its end. */
@@ -55,7 +36,9 @@ static void mend_lines(uint8_t *p, size_t *n, size_t cap)
 
 bool message_read(FILE *in, bool hex, struct hf_writer *line)
 {
-	static uint8_t p[4 * MESSAGE_MAX + 1]; /* hex digits in pairs, and as many blanks */
+	static uint8_t p[8 * MESSAGE_MAX + 1], octets[MESSAGE_MAX]; /* a dump has five characters an octet, an array six */
+	struct hf_bytes message;
+	enum hf_err e = HF_OK;
 	size_t n;
 
 	if (isatty(fileno(in)))
@@ -65,13 +48,17 @@ bool message_read(FILE *in, bool hex, struct hf_writer *line)
 		return refuse("standard input cannot be read");
 	if (n == sizeof p)
 		return refuse("the message is longer than 65536 octets");
-	if (hex && !from_hex(p, &n))
-		return refuse("that is not hex: two digits an octet, blanks and line ends between them");
-	if (!hex)
+	if (hex)
+		e = hf_hexdump_read(hf_bytes_of(p, n), octets, sizeof octets, &n);
+	else
 		mend_lines(p, &n, sizeof p);
-	if (n == 0 || n > MESSAGE_MAX)
+	if (e == HF_EINVAL)
+		return refuse("that is not hex: two digits an octet, with or without blanks, colons, commas or 0x between them, or a whole dump of xxd, hexdump -C, "
+			      "od -t x1, tcpdump -X or Wireshark");
+	message = hf_bytes_of(hex ? octets : p, n);
+	if (n == 0 || n > MESSAGE_MAX || e != HF_OK)
 		return refuse(n ? "the message is longer than 65536 octets" : "the message is empty: explain wants a key, or a message on standard input");
 	hf_w_str(line, " --message ");
-	hf_w_hex(line, hf_bytes_of(p, n));
+	hf_w_hex(line, message);
 	return !line->full || refuse("the line is too long");
 }

@@ -8,7 +8,7 @@
 
 #define MESSAGE_MAX 65536 /* octets, as the gateway's own bound */
 
-/* Reads to the end, octets as they are or hex digits with blanks and line ends between, and adds ` --message HEX`.
+/* Reads to the end, octets as they are or in hex as hexdump.h has it, and adds ` --message HEX`.
  * False: it was said on stderr why not. */
 bool message_read(FILE *in, bool hex, struct hf_writer *line);
 

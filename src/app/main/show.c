@@ -253,7 +253,7 @@ const struct command commands[] = {
 	{"servers", "", "all servers: state, weight, sessions, the cap for new ones, last failure", 0, 0, false, show_servers},
 	{"where", "[--pool POOL] [KIND:]KEY", "which server a request with this key alone would reach now, and why", 1, 1000, false, show_where},
 	{"explain", "[--pool POOL] [KIND:]KEY | [--pool POOL] [--service SERVICE] [--from ADDRESS] [--via TRANSPORT] [--hex] < MESSAGE",
-	 "what would happen with it and by which rule, step by step; a message is read from standard input as it is, or in hex", 0, 1000, true, show_explain},
+	 "what would happen with it and by which rule, step by step; a message is read from standard input as it is, or in hex: digits, a dump, a C array", 0, 1000, true, show_explain},
 	{"simulate", "[--pool POOL] add SERVER [weight=0..256] | remove SERVER | drain SERVER | undrain SERVER | weight SERVER 0..256",
 	 "what that change would do: keys and sessions that move, exceptions, loads; nothing is changed", 2, 6, false, show_simulation},
 	{"sessions", "[--pool POOL] [--server SERVER] [--limit 1..10000]", "the sessions that are remembered: of tables with their users, else by fingerprint", 0, 6, false,
