@@ -12,6 +12,8 @@ uint64_t hf_clock_unix_ms(void);
 uint64_t hf_clock_unix_us(void);
 /* Microseconds of the monotonic clock, for what is ordered by it. */
 uint64_t hf_clock_us(void);
+/* Processor time of the calling thread in microseconds; a system call. */
+uint64_t hf_clock_thread_us(void);
 /* Fills n octets from the system's generator; ends the process when there is none. */
 void hf_random(void *p, unsigned n);
 

@@ -38,6 +38,14 @@ uint64_t hf_clock_us(void)
 	return ((uint64_t)t.tv_sec * 1000 + 1) * 1000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+uint64_t hf_clock_thread_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
 void hf_random(void *p, unsigned n)
 {
 	HF_BUG_ON(n > 256 || getrandom(p, n, 0) != (long)n); /* up to 256 octets come whole */

@@ -242,7 +242,7 @@ static const struct hf_option gateway[] = {
 	{"user", HF_OPT_TEXT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 256, .unit = "user name", AT(hf_conf_gateway, user),
 		.help = "User to become once all ports are open; without it the gateway stays who started it."},
 	{"udp-gather", HF_OPT_TIME, HF_IN_GATEWAY, HF_RELOAD_LIVE, .min = 1, .max = 20, .unit = "ms", .dflt = "2ms", .off_ok = true, AT(hf_conf_gateway, udp_gather),
-		.help = "Where three or more datagrams come in this time, a worker reads its socket once in it and not at each arrival: up to two fifths of the processor time are saved, for so much delay at most. Slower sockets are never delayed."},
+		.help = "Where three or more datagrams come in this time, a worker reads its socket once in it and not at each arrival: up to two fifths of the processor time are saved, for so much delay at most. Slower sockets are never delayed. While all workers do little, one of them reads for the others in that pause."},
 	{"max-flows", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1000000, .unit = "flows", .dflt = "9000", AT(hf_conf_gateway, max_flows),
 		.help = "Open flows of all workers; each takes two descriptors (LimitNOFILE), and more while bulk moves. So many flows of datagrams may be open beside them, one descriptor each."},
 	{"max-holds", HF_OPT_UINT, HF_IN_GATEWAY, HF_RELOAD_RESTART, .min = 1, .max = 1048576, .unit = "parcels", .dflt = "32768", AT(hf_conf_gateway, max_holds),

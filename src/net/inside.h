@@ -59,6 +59,8 @@ struct socks {
 	enum hf_transport transport;
 	struct hf_addr asked, bound; /* asked: as configured, port 0 kept */
 	unsigned refs;
+	atomic_bool paused;          /* datagrams: the first worker reads once a pause, and would read others', too (lend.c) ... */
+	atomic_bool lent[NET_WORKERS_MAX]; /* ... as it does these, by worker */
 	int fd[]; /* by worker */
 };
 
@@ -106,6 +108,7 @@ struct listening { /* a listener that this worker watches */
 		unsigned seen;
 		struct timer timer;
 	} gather;
+	bool away;              /* datagrams: the first worker reads them (lend.c) */
 	struct pressure {       /* datagrams: more come than are done (pressure.c) */
 		uint64_t since_ms, last_ms; /* never read empty since, and the last such turn; since 0: it was */
 		uint64_t high_ms;           /* so for too long, lastly; 0: never */
@@ -143,6 +146,7 @@ struct worker {
 	struct block reading;    /* ... as its buffer */
 	uint8_t *letter;         /* LETTER_MAX octets: the letter that is being read, while its answer is composed */
 	uint64_t now_ms, now_us; /* of this turn, by the same clock */
+	struct effort { uint64_t since_us, cpu_us; _Atomic unsigned permille; } effort; /* thousandths of a processor, lately (lend.c) */
 	uint64_t sheds_until_ms; /* no new sessions until then: it is behind with its datagrams */
 	struct udp *udp;
 	struct flows *flows;
@@ -193,6 +197,7 @@ struct hf_net {
 	uint8_t tls_keys[80];        /* TLS_TICKET_KEYS: of this start, so that a reload ends no client's resumption */
 	_Atomic uint64_t open_flows; /* all workers */
 	_Atomic uint64_t open_paths; /* flows of datagrams likewise */
+	_Atomic uint64_t lend_at_ms; /* no worker's socket is lent to the first before that */
 	_Atomic unsigned offs;       /* how often servers became off */
 	_Atomic uint64_t unix_less_ms; /* what the system's clock is ahead of ours */
 };

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "holdfast/clock.h"
+#include "lend.h"
 #include "path.h"
 #include "sock.h"
 
@@ -129,22 +130,18 @@ static void take(struct listening *l, const struct snap_service *s, struct mmsgh
 		deliver_datagram(l->w, s, l->at, hf_bytes_of(octets, m->msg_len), &source, &local);
 }
 
-void udp_readable(void *arg, unsigned what)
+/* What has come to a socket, as much as a turn may take: how many. True: there is more. */
+static bool read_socket(struct listening *l, const struct snap_service *s, int fd, unsigned *got)
 {
-	struct listening *l = arg;
 	struct worker *w = l->w;
 	struct udp *u = w->udp;
-	const struct snap_service *s = snap_service(w->snap, l->service);
-	int fd = l->socks->fd[w->index], n = BATCH_IN;
-	unsigned got = 0;
+	int n = BATCH_IN;
 
-	(void)what;
-	HF_BUG_ON(!s);
 	for (int round = 0; round < ROUNDS && n == BATCH_IN; round++) {
 		prepare(u, s->infos[l->at].wildcard);
 		n = recvmmsg(fd, u->in_msg, BATCH_IN, 0, NULL);
 		worker_clock(w);
-		got += n > 0 ? (unsigned)n : 0;
+		*got += n > 0 ? (unsigned)n : 0;
 		u->ready -= n > 0 ? (unsigned)n : 0;
 		if (letter_any(&w->box))
 			deliver_letters(w); /* a note may be about what a datagram is about */
@@ -152,8 +149,26 @@ void udp_readable(void *arg, unsigned what)
 			take(l, s, &u->in_msg[i], u->in + (size_t)i * STEP_IN);
 		worker_flush(w);
 	}
-	gather_turn(l, got, n == BATCH_IN);
-	pressure_turn(l, n == BATCH_IN);
+	return n == BATCH_IN;
+}
+
+void udp_readable(void *arg, unsigned what)
+{
+	struct listening *l = arg;
+	struct worker *w = l->w;
+	const struct snap_service *s = snap_service(w->snap, l->service);
+	unsigned got = 0;
+	bool more;
+
+	(void)what;
+	HF_BUG_ON(!s);
+	more = read_socket(l, s, l->socks->fd[w->index], &got);
+	for (unsigned i = 1; w->index == 0 && i < w->net->n_workers; i++)
+		if (lend_is_lent(l, i))
+			more |= read_socket(l, s, l->socks->fd[i], &got);
+	gather_turn(l, got, more);
+	pressure_turn(l, more);
+	lend_turn(l);
 }
 
 int udp_fetch(struct worker *w, int fd, struct hf_bytes got[UDP_BATCH])

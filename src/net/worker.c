@@ -7,6 +7,7 @@
 
 #include "holdfast/log.h"
 #include "export.h"
+#include "lend.h"
 #include "udp.h"
 #include "notice.h"
 #include "path.h"
@@ -52,6 +53,7 @@ static bool listen_on(struct worker *w, struct socks *x)
 
 static void stop_listening(struct listening *l)
 {
+	lend_end(l);
 	timer_fini(&l->pause);
 	gather_free(l);
 	watch_fini(&l->watch);
@@ -70,7 +72,7 @@ static void take_service(struct worker *w, const struct snap_service *s)
 			l->at = i;
 			l->seen = true;
 		}
-		if (!l || !watch_set(&l->watch, HF_READ))
+		if (!l || (!l->away && !watch_set(&l->watch, HF_READ)))
 			hf_log(HF_LOG_ERROR, "event=listen-failed service=%s worker=%u error=\"no memory\"", s->rt->name, w->index);
 	}
 }
@@ -122,6 +124,7 @@ static void woken(void *arg, unsigned what)
 		paths_end_off(w);
 	}
 	w->offs = offs;
+	lend_look(w);
 	if (w->snap)
 		deliver_letters(w);
 	worker_flush(w);
