@@ -170,6 +170,32 @@ static void entries(struct page *p) { each_pool(p, n_entries); }
 static void exceptions(struct page *p) { each_pool(p, n_exceptions); }
 static void max_entries(struct page *p) { each_pool(p, n_max); }
 
+/* ---- copies of pools on disk ---- */
+
+typedef void disk_fn(struct page *p, const char *pool, const struct hf_disk_view *v);
+
+static void each_disk(struct page *p, disk_fn *fn)
+{
+	const struct hf_conf *c = hf_net_conf(p->g->net);
+	struct hf_disk_view v;
+
+	for (unsigned i = 0; i < c->n_pools; i++)
+		if (hf_net_disk(p->g->net, c->pools[i].name, &v))
+			fn(p, c->pools[i].name, &v);
+}
+
+static void of_condition(struct page *p, const char *pool, const struct hf_disk_view *v)
+{
+	for (unsigned k = 0; k < HF_DISK_CONDITION_COUNT; k++)
+		sample(p, LABELS({"pool", pool}, {"condition", hf_disk_condition_name((enum hf_disk_condition)k)}), v->condition == (enum hf_disk_condition)k);
+}
+
+static void of_age(struct page *p, const char *pool, const struct hf_disk_view *v) { sample(p, LABELS({"pool", pool}), v->age_ms / 1000); }
+static void of_octets(struct page *p, const char *pool, const struct hf_disk_view *v) { sample(p, LABELS({"pool", pool}), v->file_octets); }
+static void condition(struct page *p) { each_disk(p, of_condition); }
+static void age(struct page *p) { each_disk(p, of_age); }
+static void octets(struct page *p) { each_disk(p, of_octets); }
+
 /* ---- servers ---- */
 
 typedef void server_fn(struct page *p, const char *pool, const struct hf_server_view *v);
@@ -285,6 +311,9 @@ static const struct family {
 	{"holdfast_pool_entries", "gauge", "Sessions that are remembered.", entries},
 	{"holdfast_pool_exceptions", "gauge", "Of them, those away from their slot's owner.", exceptions},
 	{"holdfast_pool_max_entries", "gauge", "Sessions that can be remembered.", max_entries},
+	{"holdfast_pool_disk_condition", "gauge", "1 for the condition that the pool's copy on disk is in; none where there is no copy.", condition},
+	{"holdfast_pool_disk_age_seconds", "gauge", "A power cut now loses what changed since so long.", age},
+	{"holdfast_pool_disk_octets", "gauge", "Of the copy.", octets},
 	{"holdfast_server_state", "gauge", "1 for the state that the server is in.", state},
 	{"holdfast_server_sessions", "gauge", "Sessions that count.", sessions_now},
 	{"holdfast_server_connections", "gauge", "Connections to the server, and flows of datagrams.", flows},

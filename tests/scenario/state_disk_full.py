@@ -1,8 +1,17 @@
 """A state-dir that is full: desktops connect as ever, one line tells it and one its end, status shows it, and when there is room again a new snapshot
 follows by itself, from which everybody is back after a power cut. A gateway that gives up, blocks or says it with every try fails here."""
-import os, shutil, signal, subprocess
+import os, re, shutil, signal, subprocess
 
 from scenario import Skip, check, equal, need, until
+
+
+def condition(g):
+    """the conditions that the metrics name"""
+    return re.findall(r'^holdfast_pool_disk_condition\{pool="farm",condition="([a-z-]+)"\} 1$', g.run_ctl("metrics").stdout, flags=re.M)
+
+
+def metric(g, name):
+    return int(re.search(rf"^holdfast_pool_disk_{re.escape(name)} (\d+)$", g.run_ctl("metrics").stdout, flags=re.M)[1])
 
 
 def run(s):
@@ -33,9 +42,11 @@ def run(s):
     until("some tries later", lambda: g.store("farm")["age_ms"] > 1500)
     check(all(desks.ask(f"connect user={u}")["host"] == h for u, h in list(where.items())[::9]), "they come back while it is full")
     equal(g.text().count("event=state-disk"), 1, "lines that say so")
+    check(condition(g) == ["full"] and metric(g, 'age_seconds{pool="farm"}') >= 1, "the metrics:", g.run_ctl("metrics").stdout)
 
     os.remove(os.path.join(inside, "filler"))
     until("it is well by itself", lambda: g.store("farm")["condition"] == "ok", 20)
+    equal(condition(g), ["ok"], "the metric")
     equal(g.text().count("event=state-disk"), 2, "lines, with the one of its end")
     g.synced("farm")
     for name in os.listdir(inside):                        # what a disk would have kept; this one goes with the process
