@@ -1,9 +1,11 @@
 """Servers call by names: what SRV and address records say decides where a request goes, it waits while they are asked for, once for all that ask, and goes
 on in order; a name that leads nowhere is refused, one that leads here is balanced. Nobody but a server makes us ask. Without the wait each first request
 to a name is refused; without its tag one that is sent again goes out twice."""
-import socket, sys
+import socket, ssl, sys
 
+from _certs import Authority, Server
 from _ends import endpoint, hop, request
+from explain import explain
 from scenario import PEERS, Peer, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -23,11 +25,26 @@ def asked(dns, name):
     return dns.stats()["asked"].get(name, 0)
 
 
+def over_tls(s, g, dns, ca, raw, me):
+    """who is found by a name must prove that one, whatever else lives at the address; a connection is used again by that name alone"""
+    srv = Server(ca.make("edge", "DNS:edge.example.com").load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)))
+    port = srv.at.rsplit(":", 1)[1]
+    for n, (name, code) in enumerate((("edge", 200), ("else", 503), ("edge", 200)), 20):
+        dns.ask(f"set host={name}.example.com at=127.0.0.1 ttl=600")
+        ask_for(raw, me, g, n, f"sip:x@{name}.example.com:{port};transport=tls", method="OPTIONS")
+        got = Message(raw.recv(65535))
+        equal((got.code, got.get("call-id")), (code, f"hops{n}@lab.example"), f"{name}.example.com over TLS: {g.text()[-300:]}")
+    equal((srv.names, len(srv.calls())), (["edge.example.com", "else.example.com"], 2), "the names that were asked for, and what came")
+    srv.close()
+
+
 def run(s):
     dns = Peer(s, "dns", "dns_server.py")
     servers = [s.sip_server(f"pbx{i}", "--hop", "127.0.0.1:1") for i in (1, 2)]
     raw, me = endpoint()                                    # a server that writes what it likes
-    ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers + [(f"raw {me}", "weight=0")], listen="udp://127.0.0.1:0 tcp://127.0.0.1:0")
+    ca = Authority(s)
+    ini = s.ini_gateway(extra=f"resolver = {dns.at}") + s.ini_sip(servers + [(f"raw {me}", "weight=0")], listen="udp://127.0.0.1:0 tcp://127.0.0.1:0 tls://127.0.0.1:0",
+                                                                  service=f"tls-certificate = {ca.make('gw', 'DNS:gw.example.com').line()}", pool=f"probe = none\ntls-ca = {ca.cert}")
     g = s.gateway(ini)
     phones = s.phones(g, "--sockets", "1")
     dns.ask(f"srv host=_sip._udp.phones.example.com ttl=600 to=20:0:9:nobody.example.com,10:0:{phones.port}:ua.example.com")
@@ -70,6 +87,11 @@ def run(s):
     ask_for(raw, me, g, 7, f"sip:x@here.example.com:{g.at().rsplit(':', 1)[1]}", method="OPTIONS")
     got = Message(raw.recv(65535))
     equal((got.code, got.get("call-id")), (200, "hops7@lab.example"), "a name that leads here is balanced")
+
+    over_tls(s, g, dns, ca, raw, me)
+    said = explain(s, g, request(me, 30, mark="hops").replace(b"sip:service@lab.example SIP", b"sip:x@told.example.com SIP"), "--from", me)[0]["steps"]
+    check(any(x["step"] == "seek" and "told.example.com" in x["text"] for x in said), "explained:", said)
+    equal(asked(dns, "told.example.com"), 0, "questions by who explains")
 
     stranger, other = endpoint()                            # a client, whatever it writes
     stranger.sendto(request(other, 8, method="OPTIONS").replace(b"sip:service@lab.example SIP", b"sip:x@evil.example.com SIP").replace(b"Contact:", b"Route: <sip:evil.example.com;lr>\r\nContact:"), hop(g.at()))

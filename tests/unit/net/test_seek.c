@@ -24,6 +24,7 @@ static void reply(uint8_t *m, ssize_t n, const struct sockaddr_storage *to, sock
 {
 	size_t end = 12, at = 0;
 	char name[256];
+	uint8_t type;
 
 	while (m[end]) {
 		memcpy(name + at, m + end + 1, m[end]);
@@ -33,6 +34,7 @@ static void reply(uint8_t *m, ssize_t n, const struct sockaddr_storage *to, sock
 	}
 	name[at - 1] = 0;
 	end += 5;
+	type = m[end - 3];
 	assert_true((ssize_t)end <= n);
 	m[2] = 0x85;
 	m[3] = 0x83; /* no such name, but for what the zone says */
@@ -40,7 +42,7 @@ static void reply(uint8_t *m, ssize_t n, const struct sockaddr_storage *to, sock
 	for (unsigned i = 0; i < sizeof zone / sizeof *zone && zone[i].name; i++) {
 		const uint8_t head[] = {0xc0, 12, 0, zone[i].type, 0, 1, 0, 0, 2, 88, 0, (uint8_t)zone[i].n};
 
-		if (strcmp(zone[i].name, name) != 0 || (zone[i].type != m[end - 3] && zone[i].code != 2))
+		if (strcmp(zone[i].name, name) != 0 || (zone[i].type != type && zone[i].code != 2))
 			continue;
 		m[3] = (uint8_t)(0x80 | zone[i].code);
 		if (!zone[i].n)
@@ -156,6 +158,18 @@ static void leads_to(unsigned i, const char *addr, enum hf_transport t)
 	assert_true(hf_addr_eq(&found[i].place[0].addr, &a));
 }
 
+/* How long what was said of a name will hold, in whole seconds. */
+static unsigned holds_s(const char *host)
+{
+	struct lead_name n = {.service = 1, .ways = (uint16_t)by};
+	const struct lead *l;
+
+	strcpy(n.host, host);
+	l = leads_find(rig.w->leads, &n);
+	assert_non_null(l);
+	return (unsigned)((l->until_ms - rig.w->now_ms + 500) / 1000);
+}
+
 /* ---- */
 
 /* All that come for a name wait for one answer, in order; one that comes again does not; then it is known. Fails without the tag's look-up, when enter()
@@ -174,6 +188,7 @@ static void together(void **state)
 	assert_int_equal(rig_count(HF_R_SOUGHT), 1);
 	assert_int_equal(rig.w->seeking, 0);
 	leads_to(2, "192.0.2.7:5080", HF_UDP);
+	assert_in_range(holds_s("a.example.com"), 590, 600);
 	rig_say(client, "a a.example.com\n");
 	until(4);
 	leads_to(3, "192.0.2.7:5080", HF_UDP);
@@ -206,6 +221,22 @@ static void services_first(void **state)
 	leads_to(3, "192.0.2.7:5080", HF_UDP);
 }
 
+/* The order of an answer is nobody's wish. Fails without spots_sort in finish(). */
+static void one_order(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		zone[i] = (struct rr){i < 3 ? "a.example.com" : "b.example.com", A("\300\0\2\7")};
+	zone[1].data = zone[4].data = "\300\0\2\10";
+	zone[2].data = zone[3].data = "\300\0\2\11";
+	rig_say(client, "a a.example.com\n");
+	rig_say(client, "b b.example.com\n");
+	until(2);
+	assert_int_equal(found[0].n, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(hf_addr_eq(&found[0].place[i].addr, &found[1].place[i].addr));
+}
+
 /* What leads nowhere is remembered, too; what is no name, and what no member asks, is not even asked. Fails without send_may_choose in seek_act. */
 static void nowhere(void **state)
 {
@@ -213,6 +244,7 @@ static void nowhere(void **state)
 	rig_say(client, "a a.example.com\n");
 	until(1);
 	assert_true(found[0].n == 0 && found[0].reason == HF_R_UNRESOLVED);
+	assert_in_range(holds_s("a.example.com"), 20, 30);
 	rig_say(client, "b a.example.com\n");
 	until(2);
 	assert_int_equal(n_asked, 2);
@@ -246,6 +278,7 @@ static void trouble(void **state)
 	until(2);
 	assert_true(n_asked > 2);
 	leads_to(1, "192.0.2.7:5080", HF_UDP);
+	assert_in_range(holds_s("a.example.com"), 1, 5);
 	rig_say(client, "c b.example.com\n");
 	until(3);
 	assert_int_equal(found[2].n, 0);
@@ -302,8 +335,10 @@ static void bounds(void **state)
 	until(2);
 	assert_string_equal(order, "de");
 	assert_int_equal(found[1].reason, HF_R_HOLD_LIMIT);
+	for (uint8_t m[300]; recv(dns, m, sizeof m, MSG_DONTWAIT) <= 0;)
+		turn(); /* who is asked now does not answer any more */
 	for (uint8_t m[300]; recv(dns, m, sizeof m, MSG_DONTWAIT) > 0;)
-		; /* who is not answered by whom was asked before */
+		;
 	zone[0] = (struct rr){"a.example.com", A("\300\0\2\7")};
 	mute = false;
 	searches_afresh(rig.net->searches);
@@ -315,7 +350,7 @@ static void bounds(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(name, up, down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(together), T(services_first), T(nowhere), T(trouble), T(too_late), T(bounds)};
+	const struct CMUnitTest tests[] = {T(together), T(services_first), T(one_order), T(nowhere), T(trouble), T(too_late), T(bounds)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

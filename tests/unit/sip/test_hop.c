@@ -165,6 +165,31 @@ static void over_a_connection(void **state)
 	assert_int_equal(k.send.flow.generation, 7);
 }
 
+/* What is long for who is reached by UDP goes by a connection that is open, and what follows an INVITE asks how that went: to where the name led, and no
+ * name is asked for again. Fails when outward.c looks for its hop anew. */
+static void by_length(void **state)
+{
+	struct hf_found f = leads_to("192.0.2.51:5077", HF_UDP);
+	const char *const pad = "Subject: a subject of so many octets that it is longer than what may be a datagram here, whatever else stands in the message" CRLF;
+
+	(void)state;
+	k.conf.udp_to_tcp = 400;
+	for (int waited = 0; waited < 2; waited++) {
+		kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "MESSAGE", .uri = "sip:bob@example.net", .from_tag = "s1", .via = VIA, .extra = pad}));
+		kit_found(&k, &f, waited);
+		kit_sent_to(&k, HF_TO_NEXT_HOP, "192.0.2.51:5077");
+		assert_true(k.send.if_open && k.send.transport == HF_TCP);
+		kit_fail(&k, k.came, HF_R_DIAL_FAILED);
+		kit_sent_to(&k, HF_TO_NEXT_HOP, "192.0.2.51:5077");
+		assert_true(!k.send.if_open && k.send.transport == HF_UDP);
+		kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "CANCEL", .uri = "sip:bob@example.net", .from_tag = "s1", .via = VIA}));
+		kit_found(&k, &f, waited);
+		assert_true(k.n_asked == 1 && k.n_sought == 0);
+		kit_sent_to(&k, HF_TO_NEXT_HOP, "192.0.2.51:5077");
+		assert_int_equal(k.send.transport, HF_UDP);
+	}
+}
+
 /* Copies of one request have one tag, its CANCEL another; a dialog's requests go one way. */
 static void tags(void **state)
 {
@@ -186,7 +211,7 @@ static void tags(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(asked), T(not_asked), T(goes_on), T(the_place), T(nowhere), T(over_a_connection), T(tags)};
+	const struct CMUnitTest tests[] = {T(asked), T(not_asked), T(goes_on), T(the_place), T(nowhere), T(over_a_connection), T(by_length), T(tags)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
