@@ -195,7 +195,6 @@ static void steps(struct parcel *p)
 			deliver_enter(p, p->hold, &p->w->came); /* it failed, and has been kept */
 		p->ev.kind = p->next ? p->next : HF_EV_FAIL;
 		p->ev.chosen = &p->chosen;
-		p->ev.found = &p->found;
 		p->ev.reason = p->failed;
 	}
 	parcel_count(p, HF_R_BAD_STEP);

@@ -157,6 +157,7 @@ struct worker {
 	struct holds *holds;
 	struct leads *leads;    /* names of next hops, and who waits for them ... */
 	unsigned seeking;        /* ... how many do */
+	struct hf_found found;   /* what is told at once: a parcel that seeks nothing has no room for it */
 	struct hf_event came;    /* of the hold that a parcel has met */
 	struct ring *ring;       /* the last messages; NULL: they are not kept */
 	struct exports *exports; /* copies for a collector (export.h) */
@@ -240,7 +241,6 @@ struct parcel {
 	struct hf_ctx ctx;
 	struct hf_event ev;
 	struct hf_chosen chosen;
-	struct hf_found found;
 	enum hf_event_kind next;      /* what the step's last act calls for; BYTES: nothing */
 	bool holds, entered;          /* ASK with `holds`; POOL, so that the same event comes again */
 	bool carried;                 /* it came to another worker first */

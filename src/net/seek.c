@@ -77,21 +77,23 @@ void seek_act(struct parcel *p, const struct hf_act *act)
 	struct lead *at = NULL;
 	struct lead_name name;
 	bool named = !parcel_paired(p) && name_of(p, q, &name);
+	struct hf_found *out = &p->w->found;
 
 	p->next = HF_EV_FOUND;
-	p->found = (struct hf_found){.reason = named ? HF_R_NONE : HF_R_UNRESOLVED};
+	p->ev.found = out;
+	*out = (struct hf_found){.reason = HF_R_UNRESOLVED};
 	if (named)
 		at = leads_find(p->w->leads, &name);
 	if (!send_may_choose(p)) {
-		p->found.reason = HF_R_NOT_A_MEMBER;
+		out->reason = HF_R_NOT_A_MEMBER;
 	} else if (at && lead_is_known(at, p->ctx.now_ms)) {
-		spots_order(&at->said, q, &p->found);
+		spots_order(&at->said, q, out);
 	} else if (named && q->tag && hold_tagged(p->w, p->rt, q->tag)) {
 		parcel_count(p, HF_R_SOUGHT);
 		p->next = HF_EV_BYTES;
 	} else if (named) {
-		p->found.reason = wait_for(p, q, &name, at);
-		if (p->found.reason == HF_R_NONE)
+		out->reason = wait_for(p, q, &name, at);
+		if (out->reason == HF_R_NONE)
 			p->next = HF_EV_BYTES;
 	}
 }
@@ -106,9 +108,8 @@ static void go_on(struct worker *w, struct hold *x, const struct hf_found *found
 	w->seeking--;
 	if (hold_parcel(w, x, &p)) {
 		hf_arena_reset(&w->arena);
-		p.found = *found;
 		p.ev.kind = HF_EV_FOUND;
-		p.ev.found = &p.found;
+		p.ev.found = found;
 		deliver_run(&p);
 	}
 	hold_end(w, x);
