@@ -160,9 +160,35 @@ static enum hf_err read_key(struct hf_bytes text, struct command *c, struct hf_w
 	return text.n ? HF_ERANGE : HF_EINVAL;
 }
 
+/* The last word, taken off with the blanks before it. */
+static struct hf_bytes last_word(struct hf_bytes *rest)
+{
+	struct hf_bytes b = hf_bytes_trim(*rest);
+	size_t at = b.n;
+
+	while (at && b.p[at - 1] != ' ' && b.p[at - 1] != '\t')
+		at--;
+	*rest = hf_bytes_trim(hf_bytes_sub(b, 0, at));
+	return hf_bytes_sub(b, at, SIZE_MAX);
+}
+
+/* --pool before a key or behind it: a key may have blanks, but who ends with this means the option. */
+static enum hf_err take_pool(struct hf_bytes *rest, struct command *c, struct hf_writer *why)
+{
+	enum hf_err e = take_options(rest, pool_only, c, why);
+	struct hf_bytes key = *rest, last = last_word(&key), option = hf_bytes_eq(last, HF_LIT("--pool")) ? last : last_word(&key);
+
+	if (e != HF_OK || !key.n || !hf_bytes_eq(option, HF_LIT("--pool")))
+		return e;
+	*rest = hf_bytes_sub(*rest, (size_t)(option.p - rest->p), SIZE_MAX);
+	e = take_options(rest, pool_only, c, why);
+	*rest = key;
+	return e;
+}
+
 static enum hf_err where_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
 {
-	enum hf_err e = take_options(&rest, pool_only, c, why);
+	enum hf_err e = take_pool(&rest, c, why);
 
 	return e != HF_OK ? e : read_key(rest, c, why);
 }
@@ -177,7 +203,7 @@ static enum hf_err explain_args(struct hf_bytes rest, struct command *c, struct 
 	if (e != HF_OK || c->message.n)
 		return e != HF_OK ? e : no_args(rest, c, why);
 	if (!c->service.n && !c->from.n && !c->via.n)
-		return read_key(rest, c, why);
+		return where_args(rest, c, why);
 	hf_w_str(why, "--service, --from and --via are of a message: its octets are missing");
 	return HF_EINVAL;
 }
@@ -185,17 +211,14 @@ static enum hf_err explain_args(struct hf_bytes rest, struct command *c, struct 
 /* The last word is the server, all before it the key. */
 static enum hf_err move_args(struct hf_bytes rest, struct command *c, struct hf_writer *why)
 {
-	enum hf_err e = take_options(&rest, pool_only, c, why);
-	size_t at = rest.n;
+	enum hf_err e = take_pool(&rest, c, why);
 
-	while (at && rest.p[at - 1] != ' ' && rest.p[at - 1] != '\t')
-		at--;
-	c->server = hf_bytes_sub(rest, at, SIZE_MAX);
-	if (e == HF_OK && !at) {
+	c->server = last_word(&rest);
+	if (e == HF_OK && !rest.n) {
 		hf_w_str(why, "a key and the server that it is to go to are wanted");
 		return HF_EINVAL;
 	}
-	return e != HF_OK ? e : read_key(hf_bytes_trim(hf_bytes_sub(rest, 0, at)), c, why);
+	return e != HF_OK ? e : read_key(rest, c, why);
 }
 
 static enum hf_err bad_value(const char *option, const struct command *c, struct hf_writer *why)

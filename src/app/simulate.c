@@ -38,6 +38,7 @@ static void tell_server(struct simulation *s, uint16_t id, const struct hf_fores
 	json_open(j, JSON_ITEM, '{');
 	json_str(j, HF_F_NAME, v.name);
 	json_str(j, HF_F_STATE, hf_state_name(v.state));
+	json_bool(j, HF_F_REMOVED, v.removed);
 	json_uint(j, HF_F_WEIGHT, v.weight);
 	json_uint(j, HF_F_SLOTS_BEFORE, x->slots[0]);
 	json_uint(j, HF_F_SLOTS_AFTER, x->slots[1]);

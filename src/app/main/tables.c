@@ -138,6 +138,7 @@ static bool foreseen_row(const struct hf_json *s, char cell[COLUMNS][128])
 
 	for (unsigned i = 0; i < 7; i++)
 		snprintf(cell[i], sizeof cell[i], "%s", show_text(s, plain[i]));
+	state_cell(s, cell[1]);
 	slots_cell(s, HF_F_SLOTS_AFTER, cell[4]);
 	return true;
 }

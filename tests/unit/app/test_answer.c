@@ -567,7 +567,7 @@ static void simulates_a_change(void **state)
 	gate_assert_raw(&a, "slots_astray", "0");
 	gate_assert_raw(&a, "arrivals", "2000"); /* a thousand a server; more where more are live, so that all are new in the end */
 	v = item(&a, "servers", 2);
-	assert_keys(&v, "name state weight slots_before slots_after fair_slots sessions_before sessions_after ");
+	assert_keys(&v, "name state removed weight slots_before slots_after fair_slots sessions_before sessions_after ");
 	gate_assert_raw(&v, "name", "h3");
 	gate_assert_raw(&v, "slots_before", "0");
 	gate_assert_raw(&v, "fair_slots", "21845"); /* of the pool as it would be */
@@ -579,7 +579,11 @@ static void simulates_a_change(void **state)
 	v = item(&a, "servers", 0);
 	gate_assert_raw(&v, "slots_after", "0");
 	gate_assert_raw(&v, "fair_slots", "null");
+	gate_assert_raw(&v, "removed", "false");
 	gate_assert_raw(&v, "state", "drain");
+	assert_true(gate_ask(&g, "simulate remove h1", &a));
+	v = item(&a, "servers", 0);
+	gate_assert_raw(&v, "removed", "true");
 	for (unsigned i = 200; i < 2001; i++) {
 		snprintf(key, sizeof key, "wave:%u", i);
 		open_session(&g, key, i % 2 ? "h1" : "h2", HF_LIFE_OPEN, HF_COUNTED | HF_BOND);
