@@ -125,6 +125,8 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 	enum hf_verdict full = crowded(e, s, q, a);
 	enum taken taken = TAKEN_NOT;
 
+	if (wish_makes(q->life))
+		wish_record(e, s, x->fp, q->key.text, HF_WHY_ENTRY, now_ms);
 	a->known = true;
 	a->counted = x->flags & HF_COUNTED;
 	a->firm = is_firm(x->flags);

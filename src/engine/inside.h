@@ -224,6 +224,8 @@ static inline struct glimpse ledger_glance(const struct shard *s, uint64_t fp, b
 			       ? (struct glimpse){x.expiry, x.server, (uint8_t)x.flags, GLANCE_LIVE} : (struct glimpse){0, 0, 0, GLANCE_BUSY};
 	return (struct glimpse){0, 0, 0, spin_still(&s->lock, then) ? GLANCE_NONE : GLANCE_BUSY};
 }
+/* What a table shows of an entry that has nothing of that yet. False: no memory. */
+bool ledger_record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from);
 /* A new entry, at the place that find gave. False: no room, and what was taken is given back. */
 bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const struct entry *x, enum taken taken, const struct birth *from);
 /* Writes `x` over the entry at place, of the same fingerprint. */

@@ -123,7 +123,7 @@ bool ledger_room(const struct hf_engine *e, const struct shard *s, uint64_t fp, 
 	return sums_all(&e->sums).entries < e->conf.max_entries || yielding(e, s, fp, flags, now_ms) != UINT32_MAX;
 }
 
-static bool record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from)
+bool ledger_record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from)
 {
 	struct record *r;
 
@@ -172,7 +172,7 @@ bool ledger_add(struct hf_engine *e, struct shard *s, uint32_t place, const stru
 		room = claim(e, open);
 		place = again(s, x->fp);
 	}
-	if (room && record(e, s, x->fp, from)) {
+	if (room && ledger_record(e, s, x->fp, from)) {
 		if (insert(e, s, place, x)) {
 			if (is_exception(e, x))
 				except(e, s, x->fp, 1);

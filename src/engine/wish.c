@@ -91,6 +91,16 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 	return true;
 }
 
+void wish_record(struct hf_engine *e, struct shard *s, uint64_t fp, struct hf_bytes text, enum hf_why why, uint64_t now_ms)
+{
+	const struct birth from = {.text = text, .now_ms = now_ms, .why = why};
+
+	if (e->conf.mode != HF_MODE_TABLE || record_of(e, s, fp))
+		return;
+	if (ledger_record(e, s, fp, &from))
+		copy_changed(e, fp);
+}
+
 void wish_apply(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct wish *w, enum taken taken, uint64_t now_ms)
 {
 	struct record *r = record_of(e, s, x->fp);
@@ -157,6 +167,8 @@ static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const stru
 			return HF_ENOENT;
 		return wish_make(e, s, place, l, TAKEN_NOT, now_ms) ? HF_OK : HF_EFULL;
 	}
+	if (wish_makes(l->life))
+		wish_record(e, s, x.fp, l->key.text, l->why, now_ms);
 	moved = l->server && l->server != x.server && serves(e, l->server) && (l->move || !serves(e, x.server));
 	if (moved)
 		wish_rename(e, s, &x, l->server, l->why);
