@@ -5,6 +5,7 @@
 
 /* As in hf_conf_pool.affinity. */
 enum { AFFINITY_AUTO, AFFINITY_TABLE, AFFINITY_HASH, AFFINITY_NONE };
+#define HASH_RING 1 /* as in hf_conf_pool.hash */
 
 bool hf_conf_persists(const struct hf_conf_pool *p)
 {
@@ -39,6 +40,8 @@ static void check_placement(struct load *l, unsigned i, struct finding_to *to)
 	if (p->balance && (p->affinity == AFFINITY_AUTO || p->affinity == AFFINITY_HASH))
 		finding_error(to, given(l, i, "balance"), "balance: with affinity = %s the hash places; affinity = table remembers what another balance chose",
 			p->affinity == AFFINITY_AUTO ? "auto" : "hash");
+	if (p->hash != HASH_RING && given(l, i, "ring-points"))
+		finding_warn(to, given(l, i, "ring-points"), "ring-points: does nothing without hash = ring");
 	if (p->slow_start && !p->load_factor && !p->balance)
 		finding_warn(to, given(l, i, "slow-start"), "slow-start: it raises a server's load-factor bound, and load-factor is off");
 	if (p->agent && !p->load_factor && !p->balance)

@@ -312,6 +312,10 @@ static void test_warnings(void **state)
 	accepts(GOOD_SERVICE GOOD_POOL "load-factor = 1.5\nagent = 9\nagent-interval = 3s\nagent-send = farm one\nserver = b 192.0.2.12 agent=10\nserver = c 192.0.2.13 agent=off\n");
 	assert_true(!has(false, 8, "agent") && conf->pools[0].agent == 9 && conf->pools[0].agent_interval == 3000 && hf_bytes_eq(conf->pools[0].agent_send, HF_LIT("farm one")));
 	assert_true(!conf->pools[0].servers[0].agent_said && conf->pools[0].servers[1].agent == 10 && conf->pools[0].servers[2].agent_said && !conf->pools[0].servers[2].agent);
+	accepts(GOOD_SERVICE GOOD_POOL "hash = maglev\nring-points = 9\n");
+	assert_true(has(false, 8, "ring-points: does nothing without hash = ring"));
+	accepts(GOOD_SERVICE GOOD_POOL "hash = ring\nring-points = 9\n");
+	assert_false(has(false, 8, "ring-points"));
 	accepts(GOOD_SERVICE GOOD_POOL "load-factor = off\nslow-start = 1m\n");
 	assert_true(has(false, 8, "slow-start: it raises a server's load-factor bound, and load-factor is off"));
 	assert_int_equal(conf->pools[0].slow_start, 60000);
