@@ -1,5 +1,5 @@
 /* A member's request names its next hop by a host: what this worker knows of it answers at once, else the parcel waits as a hold while search.c asks, with
- * all that come for the same name, in order. Nobody but a member may ask, so that no client's octets make us ask anybody or choose an address; a parcel
+ * all that come here for the same name, in order. Nobody but a member may ask, so that no client's octets make us ask anybody or choose an address; a parcel
  * that comes again does not ask again. Knows no protocol. */
 #include "flow.h"
 #include "resolve.h"
@@ -91,6 +91,8 @@ void seek_act(struct parcel *p, const struct hf_act *act)
 	} else if (named && q->tag && hold_tagged(p->w, p->rt, q->tag)) {
 		parcel_count(p, HF_R_SOUGHT);
 		p->next = HF_EV_BYTES;
+	} else if (named && q->tag && told_carry(p, q->tag)) {
+		p->next = HF_EV_BYTES; /* its twin waits on another worker */
 	} else if (named) {
 		out->reason = wait_for(p, q, &name, at);
 		if (out->reason == HF_R_NONE)

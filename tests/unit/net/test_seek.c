@@ -1,6 +1,7 @@
 /* Next hops by name (net/seek.c, search.c) against a name server of the test: who waits, what is asked, where it leads. A message is a line: its tag, a
  * blank, and the host that it goes to. */
 #include "rig.h"
+#include "keepers.h"
 #include "search.h"
 #include "seek.h"
 
@@ -119,6 +120,7 @@ static int up(void **state)
 	struct hf_addr any = {.family = 4, .ip = {127, 0, 0, 1}};
 
 	rig_step = step;
+	rig_workers = 2;
 	rig_front.framed = true;
 	rig_front.ways = ways;
 	rig_front.n_ways = 2;
@@ -219,6 +221,26 @@ static void services_first(void **state)
 	rig_say(client, "d a.example.com\n");
 	until(4);
 	leads_to(3, "192.0.2.7:5080", HF_UDP);
+}
+
+/* Its twin waits on another worker: it goes there. Fails without told_carry in seek_act. */
+static void elsewhere(void **state)
+{
+	struct worker *other = &rig.net->workers[1];
+	struct letter l;
+	uint8_t body[64];
+
+	(void)state;
+	mute = true;
+	keepers_put(rig.net->keepers, 'a', other);
+	rig_say(client, "a a.example.com\n");
+	for (int i = 0; i < 2000 && !letter_any(&other->box); i++)
+		turn();
+	assert_true(letter_take(&other->box, &l, body));
+	assert_int_equal(l.kind, LETTER_CARRY);
+	assert_int_equal(l.size, strlen("a a.example.com\n"));
+	assert_int_equal(rig.w->seeking + n_found, 0);
+	keepers_take(rig.net->keepers, 'a', other);
 }
 
 /* The order of an answer is nobody's wish. Fails without spots_sort in finish(). */
@@ -350,7 +372,7 @@ static void bounds(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(name, up, down)
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(together), T(services_first), T(one_order), T(nowhere), T(trouble), T(too_late), T(bounds)};
+	const struct CMUnitTest tests[] = {T(together), T(services_first), T(one_order), T(elsewhere), T(nowhere), T(trouble), T(too_late), T(bounds)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
