@@ -7,7 +7,7 @@
 enum { STREAM_ROOM = 512 };
 
 static const struct { unsigned status; const char *phrase; } phrases[] = {
-	{100, "Trying"}, {200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {408, "Request Timeout"}, {430, "Flow Failed"}, {482, "Loop Detected"},
+	{100, "Trying"}, {200, "OK"}, {400, "Bad Request"}, {416, "Unsupported URI Scheme"}, {420, "Bad Extension"}, {408, "Request Timeout"}, {421, "Extension Required"}, {430, "Flow Failed"}, {482, "Loop Detected"},
 	{483, "Too Many Hops"}, {487, "Request Terminated"}, {500, "Server Internal Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "Version Not Supported"}, {513, "Message Too Large"},
 };
 

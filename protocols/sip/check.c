@@ -79,6 +79,12 @@ static bool needs_extension(struct sip_step *s)
 	return m->proxy_require.n && m->method_id != SIP_CANCEL && m->method_id != SIP_ACK; /* RFC 3261 8.2.2.3 */
 }
 
+/* RFC 3327 5.2, RFC 3261 21.4.16 */
+static bool lacks_path(struct sip_step *s)
+{
+	return s->conf->path == SIP_PATH_REQUIRED && s->p->msg.method_id == SIP_REGISTER && s->p->side == SIP_FROM_CLIENT && !s->p->msg.has_path_support;
+}
+
 static const struct {
 	bool (*fails)(struct sip_step *s);
 	unsigned status;
@@ -90,6 +96,7 @@ static const struct {
 	{out_of_hops, 483, NULL, SIP_R_HOPS},
 	{loops, 482, NULL, SIP_R_SPIN},
 	{needs_extension, 420, NULL, SIP_R_EXTENSION},
+	{lacks_path, 421, NULL, SIP_R_NO_PATH},
 	{too_many_routes, 400, "Too many Route values of this gateway", SIP_R_MANY_ROUTES},
 };
 
@@ -163,7 +170,7 @@ bool sip_check(struct sip_step *s)
 	sip_look(s);
 	for (unsigned i = 0; i < sizeof checks / sizeof *checks; i++)
 		if (checks[i].fails(s)) {
-			struct hf_bytes extra = checks[i].status == 420 ? unsupported(s) : HF_LIT("");
+			struct hf_bytes extra = checks[i].status == 420 ? unsupported(s) : checks[i].status == 421 ? HF_LIT("Require: path\r\n") : HF_LIT("");
 
 			if (extra.p)
 				sip_refuse(s, &(struct sip_refusal){checks[i].status, checks[i].phrase, checks[i].reason, extra});

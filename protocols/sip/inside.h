@@ -22,6 +22,7 @@
 	X(HOPS,           "hops",             "Max-Forwards has run out, answered 483") \
 	X(SPIN,           "loop-detected",    "a request that was here before, unchanged; answered 482") \
 	X(EXTENSION,      "extension",        "Proxy-Require names an extension, answered 420") \
+	X(NO_PATH,        "no-path",          "a registration that does not support a Path where path = required, answered 421") \
 	X(MANY_ROUTES,    "many-routes",      "more Route values of ours than a dialog has, answered 400") \
 	X(UNREACHABLE,    "unreachable",      "a server's request whose next hop cannot be sent to from here, answered 503") \
 	X(OWN_ACK,        "own-ack",          "the ACK of an answer of ours") \
@@ -81,7 +82,7 @@ enum { SIP_PROBE_METHOD_MAX = 32, SIP_PROBE_FROM_MAX = 128 };
 
 enum { SIP_OPTIONS_FORWARD, SIP_OPTIONS_ANSWER };
 enum { SIP_SIPS_TLS, SIP_SIPS_TRUSTED };
-enum { SIP_PATH_NO, SIP_PATH_YES, SIP_PATH_ALWAYS };
+enum { SIP_PATH_NO, SIP_PATH_YES, SIP_PATH_ALWAYS, SIP_PATH_REQUIRED };
 
 struct sip_conf {
 	struct sip_keys key;

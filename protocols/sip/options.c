@@ -8,7 +8,7 @@
 #define LIVE .sections = HF_IN_SERVICE, .reload = HF_RELOAD_LIVE
 
 static const char *const options_words[] = {"forward", "answer", NULL}, *const tenant_words[] = {"service", "domain", NULL}, *const sips_words[] = {"tls", "trusted", NULL},
-	*const path_words[] = {"no", "yes", "always", NULL};
+	*const path_words[] = {"no", "yes", "always", "required", NULL};
 
 const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	{"key", HF_OPT_CUSTOM, LIVE, AT(key), .dflt = "call-id", .read = sip_keys_read,
@@ -23,7 +23,7 @@ const struct hf_option sip_options[SIP_N_OPTIONS] = {
 	 .help = "Stay in the way of a dialog's later requests; without it they find their server by Call-ID only if they come here at all."},
 	{"path", HF_OPT_CHOICE, LIVE, AT(path), .dflt = "yes", .words = path_words,
 	 .help = "Add a Path with a signed flow token to registrations that support it, so that servers reach a phone the way it came (RFC 3327). always: to all of them, "
-		 "for phones behind NAT that say nothing of it; a strict registrar refuses that with 420."},
+		 "for phones behind NAT that say nothing of it; a strict registrar refuses that with 420. required: as yes, and a registration that does not support it is answered 421."},
 	{"udp-to-tcp", HF_OPT_SIZE, LIVE, AT(udp_to_tcp), .min = 256, .max = SIP_DATAGRAM_MAX, .unit = "octets", .dflt = "off", .off_ok = true,
 	 .help = "A request that would reach a UDP server as a longer datagram goes to its address over TCP, and as a datagram all the same when no connection "
 		 "can be made (RFC 3261 18.1.1, which says 1300). A phone is never dialled for that: what is long takes a connection that it has open."},

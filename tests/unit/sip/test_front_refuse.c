@@ -54,6 +54,27 @@ static void the_checks(void **state)
 	assert_int_equal(k.send.to, HF_TO_SERVER); /* not in CANCEL (RFC 3261 8.2.2.3) */
 }
 
+/* Where a Path is mandatory a phone that supports none is told so, and nobody else (RFC 3327 5.2). Fails when lacks_path looks at less. */
+static void path_required(void **state)
+{
+	const struct kit_request bare = {.method = "REGISTER", .uri = "sip:example.com", .extra = "User-Agent: something long enough" CRLF},
+		supports = {.method = "REGISTER", .uri = "sip:example.com", .extra = "Supported: outbound, path" CRLF};
+
+	(void)state;
+	kit_feed(&k, PHONE, kit_request(bare));
+	assert_int_equal(k.send.to, HF_TO_SERVER);
+	k.conf.path = SIP_PATH_REQUIRED;
+	kit_feed(&k, PHONE, kit_request(bare));
+	answers("421 ", SIP_R_NO_PATH);
+	assert_true(kit_says(&k, CRLF "Require: path" CRLF));
+	kit_feed(&k, PHONE, kit_request(supports));
+	assert_true(k.send.to == HF_TO_SERVER && kit_says(&k, CRLF "Path: <sip:hff-"));
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE"}));
+	assert_int_equal(k.send.to, HF_TO_SERVER);
+	kit_feed(&k, "192.0.2.101:5060", kit_request((struct kit_request){.method = "REGISTER", .uri = "sip:192.0.2.51"}));
+	assert_int_equal(k.send.to, HF_TO_NEXT_HOP);
+}
+
 /* More lines than there may be: 513, and all that an answer copies is in it wherever it stands, each Via in its place. Fails when the scanner ends at the
  * limit, and when via_end is that of another line. */
 static void too_many_lines(void **state)
@@ -255,7 +276,7 @@ static void every_allocation_failing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_whole_answer), T(the_checks), T(too_many_lines), T(loops_and_spirals), T(no_server_and_its_ack), T(answers_are_stateless), T(never_longer_than_the_request),
+		T(a_whole_answer), T(the_checks), T(path_required), T(too_many_lines), T(loops_and_spirals), T(no_server_and_its_ack), T(answers_are_stateless), T(never_longer_than_the_request),
 		T(ack_and_responses_get_no_answer), T(options_to_the_gateway), T(a_failure_to_send), T(every_allocation_failing),
 	};
 
