@@ -41,7 +41,8 @@ enum hf_life {
 	                 * and neither tentative nor a bond, it is an answer: one that is uncounted and firm, so has ended, is left as it is */
 	HF_LIFE_TOUCH,  /* an entry that exists becomes firm, counted too by the flag, and lives on (written only when an eighth of the life is gone);
 	                 * where there is none, one is made if the server came from a hint, else nothing is written */
-	HF_LIFE_LINGER, /* an entry that exists becomes uncounted and lives as given; with HF_COUNTED one that counts stays as it is; nothing is made */
+	HF_LIFE_LINGER, /* an entry that exists becomes uncounted and lives as given; with HF_COUNTED one that counts stays as it is, and so does a firm
+	                 * one at another server than the one that is named; nothing is made */
 	HF_LIFE_OPEN,   /* tables: as START, and one more live flow */
 	HF_LIFE_CLOSE,  /* tables: one live flow less; at 0 the entry lives as given from now, still counted; with HF_TENTATIVE (this
 	                 * flow proved nothing) a tentative one is ended instead */

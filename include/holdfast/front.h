@@ -78,6 +78,7 @@ struct hf_ctx {
 	void *parcel;        /* the front's: what it hangs here in BYTES it finds again in what follows of the same parcel (CHOICE, FOUND, FAIL, HELD, LETTER on
 	                      * this worker); NULL at the start of any other event */
 	struct hf_seen seen; /* the front's, for net: zero at the start of an event */
+	bool races;          /* a hold is there whose front has said so (hold.races) */
 };
 
 /* ---- events ---- */
@@ -264,9 +265,10 @@ struct hf_act {
 		struct hf_seek seek;
 		struct hf_send send;
 		struct { /* HOLD. keep: what is kept of a new one, p NULL: the event's octets. Of this one: shed: its octets are let go; spare: where room is
-			  * short; silent: it ends at the deadline without WAKE */
+			  * short; silent: it ends at the deadline without WAKE; races: what comes for it by several ways has to pass here, one after the
+			  * other: from before anything that this step sends can have an effect, until a HOLD without it or its end, ctx->races tells all steps */
 			uint32_t ms;
-			bool shed, spare, silent;
+			bool shed, spare, silent, races;
 			struct hf_bytes keep;
 			uint64_t tag;    /* by which ASK finds it; 0: none */
 			uint8_t state[HF_HOLD_STATE];

@@ -13,6 +13,7 @@ struct hf_act *sip_held_keep(struct sip_step *s, const struct sip_hold *h, uint3
 
 	a->hold.ms = ms;
 	a->hold.silent = h->done; /* its client has been answered: nothing is left to do */
+	a->hold.races = h->n > 1; /* several may answer 2xx: the first to reach the client has the dialog that lives on (RFC 3261 13.2.2.4) */
 	memcpy(a->hold.state, h, sizeof *h);
 	return a;
 }
@@ -188,7 +189,7 @@ bool sip_held_ask_next(struct sip_step *s, struct sip_hold *h, struct sip_turn *
 		s->p = r->p;
 	s->p->turn = t;
 	s->ctx->parcel = s->p;
-	sip_held_keep(s, h, sip_held_next_ms(s, h));
+	sip_held_keep(s, h, sip_held_next_ms(s, h))->hold.races = true;
 	hf_act(s->acts, HF_ACT_ASK)->ask = q;
 	return true;
 }

@@ -115,7 +115,7 @@ void sip_held_relay(struct sip_step *s, struct sip_hold *h, const struct sip_hf 
 /* A request of its client: again, CANCEL or ACK. False: it is another one with the same branch. */
 bool sip_hold_client(struct sip_step *s, struct sip_hold *h);
 void sip_hold_note(struct sip_step *s, struct sip_hold *h, struct hf_bytes note);
-/* A final answer from 300 up. */
+/* A final answer that the hold is to see. */
 void sip_hold_answer(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf);
 void sip_hold_wake(struct sip_step *s, struct sip_hold *h);
 /* It has gone to a server as a datagram, for want of a connection. */

@@ -13,7 +13,7 @@ static void learn(struct sip_step *s)
 		return;
 	a = hf_act(s->acts, HF_ACT_LEARN);
 	a->learn.key = sip_session_key(s);
-	a->learn.server = s->p->has_cookie ? s->p->cookie.server : s->ev->member;
+	a->learn.server = s->p->has_cookie ? s->p->cookie.server : l.life == HF_LIFE_LINGER ? 0 : s->ev->member; /* only a cookie says which dialog ends */
 	a->learn.life = l.life;
 	a->learn.life_s = l.seconds;
 	a->learn.flags = l.flags;

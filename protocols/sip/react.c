@@ -82,20 +82,19 @@ static void on_provisional(struct sip_step *s, struct sip_hold *h, unsigned i, u
 	sip_held_keep(s, h, sip_held_next_ms(s, h))->hold.spare = status > 100 && sip_held_all_over(h, i); /* only CANCEL could still want them */
 }
 
-/* 2xx: it has been relayed, and its entry is firm. */
-static void on_success(struct sip_step *s, struct sip_hold *h, unsigned i)
+/* 2xx. The first one has the dialog that lives on: its client says BYE in those of others. key: the session's. False: there was a word before. */
+static bool on_success(struct sip_step *s, struct sip_hold *h, unsigned i, const struct hf_key *key)
 {
-	bool first = !h->done, moved = first && h->n > 1 && i != sip_held_current(h);
-	struct sip_step r;
+	bool first = !h->done;
 
 	sip_held_end(h, i);
 	if (!first)
-		return;
+		return false;
 	h->done = (uint8_t)(i + 1);
-	if (moved && sip_held_read(s, &r)) { /* an earlier one was only slow: the call is there */
+	if (key && i != sip_held_current(h)) { /* an earlier one was only slow: the call is there */
 		struct hf_act *a = hf_act(s->acts, HF_ACT_LEARN);
 
-		a->learn.key = sip_session_key(&r);
+		a->learn.key = *key;
 		a->learn.server = h->server[i];
 		a->learn.life = HF_LIFE_TOUCH;
 		a->learn.flags = h->flags & SIP_H_INVITE ? HF_COUNTED : 0;
@@ -103,7 +102,31 @@ static void on_success(struct sip_step *s, struct sip_hold *h, unsigned i)
 		a->learn.why = HF_WHY_FAILOVER;
 		a->learn.move = true;
 	}
-	sip_held_finish(s, h);
+	return true;
+}
+
+/* It has been relayed where it came in. */
+static void told_success(struct sip_step *s, struct sip_hold *h, unsigned i)
+{
+	struct sip_step r;
+	struct hf_key key;
+	bool reads = h->n > 1 && sip_held_read(s, &r);
+
+	if (reads)
+		key = sip_session_key(&r);
+	if (on_success(s, h, i, reads ? &key : NULL))
+		sip_held_finish(s, h);
+}
+
+/* It goes up from here: where several race, what was first here is first there. */
+static void answer_success(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf, int i)
+{
+	const struct hf_key key = sip_session_key(s);
+	bool first = i >= 0 && on_success(s, h, (unsigned)i, &key);
+
+	sip_answer_on(s, hf, 0);
+	if (first)
+		sip_held_finish(s, h);
 }
 
 void sip_hold_note(struct sip_step *s, struct sip_hold *state, struct hf_bytes note)
@@ -122,7 +145,7 @@ void sip_hold_note(struct sip_step *s, struct sip_hold *state, struct hf_bytes n
 	else if (status < 200)
 		on_provisional(s, &h, (unsigned)i, status);
 	else
-		on_success(s, &h, (unsigned)i);
+		told_success(s, &h, (unsigned)i);
 }
 
 /* It goes no further: the server is told that it has arrived. */
@@ -153,6 +176,10 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *state, const struct si
 	struct sip_hold h = *state;
 	int i = sip_held_attempt(&h, hf->server);
 
+	if (status < 300) {
+		answer_success(s, &h, hf, i);
+		return;
+	}
 	if (i >= 0 && status == 503 && !sip_held_over(&h, (unsigned)i) && !sip_learn_busy(s, hf))
 		sip_held_evidence(s, hf->server);
 	if (i < 0 || (h.done == i + 1)) { /* again: its ACK is the client's */

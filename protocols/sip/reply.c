@@ -153,7 +153,8 @@ static void learn_well(struct sip_step *s, const struct sip_hf *hf)
 	a->evidence.what = HF_EVIDENCE_OK;
 }
 
-/* Of a held request: below 300 it goes on from here and the hold is told, from there on the hold decides. Our own CANCEL was answered before. */
+/* Of a held request: below 300 it goes on from here and the hold is told, from there on the hold decides, as it does where two servers may both answer
+ * 2xx. Our own CANCEL was answered before. */
 static void to_hold(struct sip_step *s, const struct sip_hf *hf)
 {
 	unsigned status = s->p->msg.status;
@@ -164,7 +165,7 @@ static void to_hold(struct sip_step *s, const struct sip_hf *hf)
 	}
 	if (status >= 200 && status != 503)
 		learn_well(s, hf);
-	if (status >= 300) {
+	if (status >= 300 || (status >= 200 && s->ctx->races)) {
 		hf_act(s->acts, HF_ACT_PASS)->note.to = hf->hold;
 		return;
 	}

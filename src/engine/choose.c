@@ -119,7 +119,7 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 {
 	const struct bond own = {.server = q->renews ? x->server : 0, .leaves = true};
 	const struct bond *follow = bond->server && (q->place || bond->of) ? bond : &own; /* what is nobody's is for a key without an entry */
-	const struct wish w = {.life = q->life, .life_s = q->life_s, .flags = q->flags, .source = q->source};
+	const struct wish w = {.life = q->life, .life_s = q->life_s, .flags = q->flags, .at = a->server == q->hint ? q->hint : 0, .source = q->source};
 	bool stays = entry_stays(e, s, q, x, bond, now_ms) == HF_VERDICT_TAKEN || (q->unless_firm && is_firm(x->flags));
 	bool rewrites = wish_makes(q->life) || q->life == HF_LIFE_TOUCH;
 	enum hf_verdict full = crowded(e, s, q, a);

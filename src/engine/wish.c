@@ -47,6 +47,9 @@ static bool flow_closes(struct record *r, uint64_t source)
 	return false;
 }
 
+/* What ends is elsewhere, and is not what the entry remembers: of two servers that both took a session the other one's part. */
+static bool is_others(const struct entry *x, const struct wish *w) { return w->at && w->at != x->server && (x->flags & (HF_COUNTED | HF_TENTATIVE)) == HF_COUNTED; }
+
 /* x as it is after the wish; false: it ends. */
 static bool live(struct entry *x, struct record *r, const struct wish *w, uint64_t now_ms)
 {
@@ -71,7 +74,7 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 			x->expiry = expiry;
 		break;
 	case HF_LIFE_LINGER:
-		if (x->flags & w->flags & HF_COUNTED)
+		if (x->flags & w->flags & HF_COUNTED || is_others(x, w))
 			break;
 		x->flags &= ~(unsigned)HF_COUNTED;
 		x->expiry = expiry;
@@ -157,7 +160,7 @@ static void rename_after(struct hf_engine *e, struct shard *s, const struct entr
 
 static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const struct hf_lesson *l, uint64_t now_ms)
 {
-	const struct wish w = {l->life, l->life_s, l->flags, l->source, l->lasted_ms};
+	const struct wish w = {.life = l->life, .life_s = l->life_s, .flags = l->flags, .at = l->server, .source = l->source, .lasted_ms = l->lasted_ms};
 	struct entry x;
 	uint32_t place;
 	bool moved;

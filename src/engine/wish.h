@@ -8,6 +8,7 @@ struct wish {
 	enum hf_life life;
 	uint32_t life_s;
 	unsigned flags;
+	uint16_t at;        /* LINGER: where it is that ends; 0: wherever */
 	uint64_t source;    /* OPEN, CLOSE: as in hf_lesson */
 	uint32_t lasted_ms;
 };

@@ -22,7 +22,8 @@ void net_ctx_pool(const struct snap_service *s, const struct snap_pool *at, stru
 
 void net_ctx(const struct hf_net *net, const struct snap_service *s, struct hf_arena *arena, uint64_t now_ms, struct hf_ctx *ctx)
 {
-	*ctx = (struct hf_ctx){.site = &net->site, .now_ms = now_ms, .unix_ms = now_ms + atomic_load_explicit(&net->unix_less_ms, memory_order_relaxed), .arena = arena};
+	*ctx = (struct hf_ctx){.site = &net->site, .now_ms = now_ms, .unix_ms = now_ms + atomic_load_explicit(&net->unix_less_ms, memory_order_relaxed), .arena = arena,
+		.races = atomic_load_explicit(&net->races, memory_order_relaxed) != 0};
 	if (!s)
 		return;
 	net_ctx_pool(s, s->pool, ctx);
@@ -68,6 +69,8 @@ static void hold(struct parcel *p, const struct hf_act *act)
 		if (!p->hold)
 			parcel_count(p, HF_R_HOLD_LIMIT);
 	}
+	if (p->hold)
+		hold_races(p->w, p->hold, act->hold.races);
 }
 
 static void let_go(struct parcel *p, const struct hf_act *act)

@@ -25,6 +25,7 @@ struct hold { /* what finding and keeping it needs fills a line of the cache; ne
 	uint8_t state[HF_HOLD_STATE];
 	bool seeks;             /* it waits for a name (seek.c) */
 	bool awake, silent;     /* its deadline has come, and nothing has set a new one yet; then it ends without a step */
+	bool races;             /* counted in net->races */
 	bool from_servers;
 	enum hf_transport transport;
 	uint32_t listener;      /* hash: listeners change places on a reload */
@@ -215,6 +216,14 @@ void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t sta
 	set_due(w->holds, x, ms);
 }
 
+void hold_races(struct worker *w, struct hold *x, bool races)
+{
+	if (races == x->races)
+		return;
+	atomic_fetch_add(&w->net->races, races ? 1u : -1u);
+	x->races = races;
+}
+
 void hold_shed(struct worker *w, struct hold *x) { let_go(w->holds, x); }
 
 void hold_spare(struct worker *w, struct hold *x)
@@ -231,6 +240,7 @@ void hold_end(struct worker *w, struct hold *x)
 		(void)tags_take(&h->tags, x->tag, x);
 		keepers_take(w->net->keepers, x->tag, w);
 	}
+	hold_races(w, x, false);
 	wheel_stop(&h->wheel, &x->due);
 	let_go(h, x);
 	x->awake = false;

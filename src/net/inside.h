@@ -159,6 +159,7 @@ struct worker {
 	unsigned seeking;        /* ... how many do */
 	struct hf_found found;   /* what is told at once: a parcel that seeks nothing has no room for it */
 	struct hf_event came;    /* of the hold that a parcel has met */
+	uint64_t told;           /* a bit for each hold elsewhere that was told something this turn, by the lowest six of its slot (told.c) */
 	struct ring *ring;       /* the last messages; NULL: they are not kept */
 	struct exports *exports; /* copies for a collector (export.h) */
 	bool exporting;          /* the snapshot in force names one */
@@ -201,6 +202,7 @@ struct hf_net {
 	_Atomic uint64_t lend_at_ms; /* no worker's socket is lent to the first before that */
 	_Atomic unsigned offs;       /* how often servers became off */
 	_Atomic uint64_t unix_less_ms; /* what the system's clock is ahead of ours */
+	_Atomic unsigned races;      /* holds of all workers whose front has said so */
 };
 
 /* A turn begins: one look at the clock for all that comes of it. */
@@ -304,6 +306,7 @@ struct hf_flow_name hold_next(struct worker *w, size_t n, uint64_t tag);
 struct hold *hold_keep(struct parcel *p, uint32_t ms, const uint8_t state[HF_HOLD_STATE], struct hf_bytes octets, uint64_t tag) HF_MUST_USE;
 /* silent: at its deadline it ends without a step. */
 void hold_again(struct worker *w, struct hold *x, uint32_t ms, const uint8_t state[HF_HOLD_STATE], bool silent);
+void hold_races(struct worker *w, struct hold *x, bool races);
 void hold_shed(struct worker *w, struct hold *x); /* its octets go, it stays */
 void hold_spare(struct worker *w, struct hold *x); /* ... if half of the room is in use: what must be kept has the other half */
 void hold_end(struct worker *w, struct hold *x);

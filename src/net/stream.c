@@ -193,6 +193,7 @@ void worker_flush(struct worker *w)
 		clean(f);
 	}
 	udp_flush(w);
+	w->told = 0;
 	if (w->exporting)
 		exports_flush(w);
 }

@@ -171,6 +171,9 @@ struct turn {
 /* A session that counts has a line; one begins with what may still come to nothing, for what is firm has begun before. */
 static bool begins(const struct turn *t) { return t->life == HF_LIFE_START && t->flags & HF_COUNTED && t->flags & HF_TENTATIVE && t->server; }
 
+/* It has been answered by one server, and this is of another one that answered too. */
+static bool is_others(const struct tale *x, const struct turn *t) { return x->answered_ms && x->server && t->server && t->server != x->server && !t->again; }
+
 static void go_on(struct tale *x, const struct turn *t, uint64_t now)
 {
 	if (t->again && x->server && t->server && t->server != x->server)
@@ -198,6 +201,8 @@ static void turn(struct parcel *p, const struct turn *t)
 	x = *at;
 	if (!x && begins(t))
 		x = *at = begin(all, p, t->key);
+	if (x && is_others(x, t))
+		x = NULL;
 	if (x)
 		go_on(x, t, p->w->now_ms);
 	if (x && t->ended) {

@@ -2,9 +2,12 @@
  * by tag and boot. A note wakes nobody: its worker reads it with its next datagrams, or within a few moments (hold.c).
  * A name of another boot is of a parcel that was sent before a restart. Its client may have sent it again since, by whatever worker: all are told, and
  * a parcel goes round until one knows it.
+ * What a parcel caused to be sent is to arrive before what the one behind it causes, also when that is passed on and sent by the other worker: who has told
+ * a hold something this turn sends its datagrams before it passes that hold a parcel.
  * Knows no protocol. */
 #include "inside.h"
 #include "keepers.h"
+#include "udp.h"
 
 static bool is_old(const struct worker *w, const struct hf_flow_name *to) { return to->boot != w->net->site.boot; }
 
@@ -18,6 +21,8 @@ static struct worker *next_keeper(const struct worker *w, const struct hf_flow_n
 	return !is_old(w, to) ? other(w, to->worker) : next == to->worker ? NULL : other(w, next);
 }
 
+static uint64_t bit_of(const struct hf_flow_name *to) { return 1ull << (to->slot & 63); }
+
 bool told_pass(struct parcel *p, const struct hf_flow_name *to)
 {
 	struct letter l = {.kind = LETTER_PASS, .service = p->rt->id, .flow = *to, .addr = p->ev.source, .transport = p->ev.transport,
@@ -30,6 +35,8 @@ bool told_pass(struct parcel *p, const struct hf_flow_name *to)
 	w = next_keeper(p->w, &l.flow);
 	if (!w || b.n > LETTER_MAX)
 		return false;
+	if (p->w->told & bit_of(to)) /* as a rule an answer is a turn's first */
+		udp_flush(p->w);
 	if (letter_post(w, &l, b))
 		return true;
 	parcel_count(p, HF_R_LETTER_BOX_FULL);
@@ -50,6 +57,8 @@ void told_note(struct parcel *p, const struct hf_act *act)
 	for (unsigned i = 0; !x && i < p->w->net->n_workers; i++) {
 		struct worker *w = old || i == act->note.to.worker ? other(p->w, i) : NULL;
 
+		if (w)
+			p->w->told |= bit_of(&act->note.to);
 		if (w && !letter_post(w, &l, note))
 			parcel_count(p, HF_R_LETTER_BOX_FULL);
 	}

@@ -1,7 +1,7 @@
 """Servers that refuse, are silent, die or take no connection while calls are set up: another one answers, within try-timeout and half a second, no call is
 at two servers, and no session of a living server is lost. CANCEL and restarts in the middle of it. Two workers, so that half of the answers land on
 another one than the request's. Without holds each call for such a server fails."""
-import contextlib, os, socket, sys, time
+import contextlib, os, signal, socket, sys, time
 
 from _ends import endpoint, homes, hop, request, sessions
 from scenario import FULL, PEERS, SLOW, check, equal, place, until
@@ -189,6 +189,40 @@ def other_connections(s):
         g.stop()
 
 
+def both_answer(s):
+    """Two servers answer a call with 200, which wait for the gateway in sockets of whatever workers: the call is where the one came from that its caller has
+    first; he ends the other one, which takes nothing from it."""
+    (a, at_a), (b, at_b) = endpoint(), endpoint()
+    with a, b:
+        g = s.gateway(ini(s, "both", [f"both1 {at_a}", f"both2 {at_b}"], pool="probe = none\nload-factor = off", wait=0.3), name="both")
+        for n in range(1, 9):
+            c, me = endpoint()
+            c.sendto(request(me, n, mark="both"), hop(g.at()))
+            home = g.where(f"call-id:both{n}@lab.example")["server"]
+            at = {"both1": a, "both2": b}
+            asked = {name: at[name].recvfrom(65535) for name in sorted(at, key=lambda x: x != home)}
+            g.kill(signal.SIGSTOP)
+            for name in sorted(at, key=lambda x: (x == home) == (n % 2 == 0)):
+                at[name].sendto(answer(asked[name][0], 200, name), asked[name][1])
+            g.kill(signal.SIGCONT)
+            took = []
+            while len(took) < 2:
+                m = Message(c.recv(65535))
+                if m.code == 200 and m.get("to") not in [x.get("to") for x in took]:
+                    took.append(m)
+            lives, other = (m.get("to").split("tag=")[1] for m in took)
+            until("the call is where its first answer came from", lambda: g.where(f"call-id:both{n}@lab.example")["server"] == lives)
+            for m, name, left in ((took[1], other, 1), (took[0], lives, 0)):
+                route = "".join(f"Route: {x}\r\n" for x in reversed(m.all("record-route")))
+                c.sendto((f"BYE sip:b@lab.example SIP/2.0\r\nVia: SIP/2.0/UDP {me};branch=z9hG4bKbye{name}{n}\r\nMax-Forwards: 70\r\n{route}From: {m.get('from')}\r\n"
+                          f"To: {m.get('to')}\r\nCall-ID: {m.get('call-id')}\r\nCSeq: 2 BYE\r\nContent-Length: 0\r\n\r\n").encode(), hop(g.at()))
+                while Message(at[name].recv(65535)).method != "BYE":
+                    pass
+                equal(sum(sessions(g).values()), left, f"sessions behind the BYE in the dialog of {name}")
+            c.close()
+        g.stop()
+
+
 def dead_behind_cancel(s):
     """A server that rang dies before CANCEL: it is told again, and the caller has its 487 in 8 s, not in 32."""
     (a, at_a), (c, me) = endpoint(), endpoint()
@@ -323,5 +357,5 @@ def a_server_dies(s):
 
 
 def run(s):
-    for case in (refusing, silent, once, cancelled, other_connections, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
+    for case in (refusing, silent, once, cancelled, other_connections, both_answer, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
         case(s)

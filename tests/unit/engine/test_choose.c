@@ -175,6 +175,33 @@ static void within_a_call(void **state)
 	farm_free(f);
 }
 
+/* Two servers took a call, and its client ends the one that it does not want, by that one's cookie: the other goes on. Before an answer, and with no
+ * server named, it ends wherever it is. Fails without is_others, or when that takes a tentative one for answered. */
+static void ends_elsewhere(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 2, 0, 100, T0);
+	uint16_t at = farm_ask(f, 5, HF_LIFE_START, 200, HF_COUNTED | HF_TENTATIVE, T0).server, not_at = at == f->id[0] ? f->id[1] : f->id[0];
+	struct hf_question bye = {.key = {.fp = 5}, .hint = not_at, .hint_why = HF_WHY_COOKIE, .life = HF_LIFE_LINGER, .life_s = 32};
+	struct hf_answer a;
+
+	(void)state;
+	assert_int_equal(farm_learn(f, 5, not_at, HF_LIFE_LINGER, 32, 0, T0), HF_OK);
+	assert_int_equal(load(f, at), 0);
+	assert_int_equal(farm_learn(f, 5, at, HF_LIFE_START, 800, HF_COUNTED, T0), HF_OK);
+	(void)farm_ask(f, 5, HF_LIFE_START, 800, HF_COUNTED | HF_TENTATIVE, T0);
+	assert_int_equal(farm_learn(f, 5, at, HF_LIFE_START, 800, HF_COUNTED, T0), HF_OK);
+	hf_engine_choose(f->e, &bye, &a, T0 + S);
+	assert_int_equal(a.server, not_at);
+	assert_int_equal(farm_learn(f, 5, not_at, HF_LIFE_LINGER, 32, 0, T0 + S), HF_OK);
+	assert_int_equal(load(f, at), 1);
+	assert_int_equal(farm_ask(f, 5, HF_LIFE_NONE, 0, 0, T0 + 400 * S).server, at);
+	bye.hint = at;
+	hf_engine_choose(f->e, &bye, &a, T0 + 400 * S);
+	assert_int_equal(load(f, at), 0);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* An answer that is repeated behind the end counts nobody; one that comes behind a refusal does (another server's, late), and a new start does. Fails
  * without has_ended, or when it does not look at TENTATIVE. */
 static void answers_behind_the_end(void **state)
@@ -523,7 +550,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_server_alone), cmocka_unit_test(a_sweep_is_as_long_as_the_table), cmocka_unit_test(starts_at_home), cmocka_unit_test(digest_is_golden), cmocka_unit_test(a_call), cmocka_unit_test(where_by), cmocka_unit_test(rings_on),
-		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(answers_behind_the_end), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
+		cmocka_unit_test(touch_writes_late), cmocka_unit_test(within_a_call), cmocka_unit_test(ends_elsewhere), cmocka_unit_test(answers_behind_the_end), cmocka_unit_test(nothing_is_made), cmocka_unit_test(order_of_evidence),
 		cmocka_unit_test(moves_when_told), cmocka_unit_test(avoids), cmocka_unit_test(unless_firm), cmocka_unit_test(placed_by_another),
 		cmocka_unit_test(expires), cmocka_unit_test(full), cmocka_unit_test(remembers_nothing), cmocka_unit_test(where_foretells),
 	};

@@ -23,7 +23,7 @@ struct hk {
 	uint32_t hold_ms;          /* the pool waits so long for the server of a bound key */
 	bool stream;               /* of the client; servers are UDP */
 	struct hf_act learnt[8], evidence[8];
-	unsigned n_learnt, n_evidence, reasons[HF_REASON_MAX], n_asked;
+	unsigned n_learnt, n_evidence, reasons[HF_REASON_MAX], n_asked, n_passed;
 	struct hf_ask ask;
 };
 
@@ -99,6 +99,7 @@ static inline void hk_hold(struct hk *h, const struct hf_event *ev, const struct
 		memcpy(h->octets, b.p, b.n);
 		h->came.bytes = hf_bytes_of(h->octets, b.n);
 	}
+	h->k.ctx.races = a->hold.races;
 	h->ms = a->hold.ms;
 	h->shed |= a->hold.shed;
 	h->spare |= a->hold.spare;
@@ -139,6 +140,7 @@ static inline enum hf_event_kind hk_step(struct hk *h, struct hf_event *ev, stru
 			break;
 		case HF_ACT_PASS:
 			next = HF_EV_LETTER;
+			h->n_passed++;
 			assert_int_equal(a->note.to.generation, 7);
 			if (h->on)
 				hk_enter(h, ev);
@@ -196,7 +198,7 @@ static inline void hk_event(struct hk *h, struct hf_event ev)
 
 static inline void hk_clear(struct hk *h)
 {
-	h->n_sent = h->n_learnt = h->n_evidence = h->n_asked = 0;
+	h->n_sent = h->n_learnt = h->n_evidence = h->n_asked = h->n_passed = 0;
 	memset(h->reasons, 0, sizeof h->reasons);
 	hf_arena_reset(&h->k.arena);
 }

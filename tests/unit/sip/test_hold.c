@@ -478,6 +478,45 @@ static void late_200(void **state)
 	assert_false(h.n_learnt > 1 && h.learnt[1].learn.move);
 }
 
+/* Two answer 2xx: both go up by way of the hold, in the order in which they come there, and the entry names the first one's server: its dialog lives on
+ * (RFC 3261 13.2.2.4). Fails without `races` in reply.c (where each worker sends what it gets), or without the move in on_success. */
+static void two_200s(void **state)
+{
+	(void)state;
+	for (unsigned late = 0; late < 2; late++) {
+		const char *order[] = {late ? first : second, late ? second : first};
+		unsigned won = late ? 0 : 1;
+
+		kit_fini(&h.k);
+		hk_init(&h);
+		second_attempt();
+		for (unsigned i = 0; i < 2; i++) {
+			hk_feed(&h, 3100 + i, order[i] == first ? PBX(1) : PBX(2), hk_answer(&h, order[i], "200 OK"));
+			assert_int_equal(h.n_passed, 1);
+			hk_told(&h, 0, "200 OK");
+			assert_int_equal(h.n_learnt, i == 0 && late ? 2 : 1);
+			assert_int_equal(h.learnt[0].learn.server, hk_server(&h, i == 0 ? won : 1 - won));
+			assert_int_equal(h.learnt[0].learn.move, i == 0 && late);
+		}
+	}
+	kit_fini(&h.k);
+	hk_init(&h);
+	invite();
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "200 OK"));
+	assert_int_equal(h.n_passed, 0); /* as a rule it goes up from where it came in */
+}
+
+/* The first server's 200 was on its way when the second was asked: its worker knew of no race, and tells the hold. */
+static void told_late(void **state)
+{
+	(void)state;
+	second_attempt();
+	h.k.ctx.races = false;
+	hk_feed(&h, 3100, PBX(1), hk_answer(&h, first, "200 OK"));
+	hk_told(&h, 0, "200 OK");
+	assert_true(h.n_passed == 0 && h.n_learnt == 2 && h.learnt[0].learn.move && h.learnt[0].learn.server == hk_server(&h, 0));
+}
+
 /* The second answers, the first rings late: it is taken back. */
 static void late_180(void **state)
 {
@@ -715,7 +754,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(dead_behind_cancel), T(cancel_without_the_copy),
-		T(cancel_too_late), T(late_200), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
+		T(cancel_too_late), T(late_200), T(two_200s), T(told_late), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(answered_over_a_restart), T(refused_over_a_restart), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
