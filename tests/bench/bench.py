@@ -223,6 +223,10 @@ def main():
         sys.stdout.flush()
         subprocess.run([f"{a.build}/bench_methods"], timeout=120, check=False)
         subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "stick.py"), "50000"], timeout=120, check=False)
+    if a.only in (None, "sip"):
+        print("The SIP scanner alone:")
+        sys.stdout.flush()
+        subprocess.run([f"{a.build}/bench_scan"], timeout=120, check=False)
     results, rounds, longest = {s[0]: [] for s in sections}, a.rounds or (1 if a.quick else 5), 0
     for n in range(rounds):
         from_ = time.monotonic()

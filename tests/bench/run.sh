@@ -8,6 +8,6 @@ build=${BUILD:-$root/build-test}/bench
 mkdir -p "$build"
 echo "building into $build"
 cmake -S "$root" -B "$build" -DHF_TESTS=ON -DHF_LTO=ON >"$build/log" 2>&1 || { tail -n 20 "$build/log"; exit 1; }
-cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)" --target holdfast bench_engine bench_methods bench_sipload bench_rdpload bench_floor >>"$build/log" 2>&1 ||
+cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)" --target holdfast bench_engine bench_methods bench_scan bench_sipload bench_rdpload bench_floor >>"$build/log" 2>&1 ||
 	{ tail -n 20 "$build/log"; exit 1; }
 exec python3 "$root/tests/bench/bench.py" "$build" "$@"
