@@ -5,7 +5,7 @@
 
 /* As in hf_conf_pool.affinity. */
 enum { AFFINITY_AUTO, AFFINITY_TABLE, AFFINITY_HASH, AFFINITY_NONE };
-#define HASH_RING 1 /* as in hf_conf_pool.hash */
+enum { HASH_RING = 1, HASH_MAGLEV = 2 }; /* as in hf_conf_pool.hash */
 
 bool hf_conf_persists(const struct hf_conf_pool *p)
 {
@@ -27,6 +27,18 @@ static bool is_used(const struct load *l, const struct hf_conf_pool *p)
 	return false;
 }
 
+/* A thousand slots a server keep shares within some 14 % of what weights say; fewer make them differ more than anybody expects. */
+static void check_slots(const struct hf_conf_pool *p, unsigned line, struct finding_to *to)
+{
+	uint64_t want = 16;
+
+	while (want < 20 && (uint64_t)1 << want < 1024 * (uint64_t)p->n_servers)
+		want++;
+	if (p->slots < want && p->hash != HASH_MAGLEV && !p->balance) /* where slots are drawn, and place */
+		finding_warn(to, line ? line : p->line, "slots: %u servers are many for 2^%u slots, so that their shares are uneven; slots = %u, the same in all gateways, makes them evener",
+			(unsigned)p->n_servers, (unsigned)p->slots, (unsigned)want);
+}
+
 /* What places or limits sessions. */
 static void check_placement(struct load *l, unsigned i, struct finding_to *to)
 {
@@ -40,6 +52,7 @@ static void check_placement(struct load *l, unsigned i, struct finding_to *to)
 	if (p->balance && (p->affinity == AFFINITY_AUTO || p->affinity == AFFINITY_HASH))
 		finding_error(to, given(l, i, "balance"), "balance: with affinity = %s the hash places; affinity = table remembers what another balance chose",
 			p->affinity == AFFINITY_AUTO ? "auto" : "hash");
+	check_slots(p, given(l, i, "slots"), to);
 	if (p->hash != HASH_RING && given(l, i, "ring-points"))
 		finding_warn(to, given(l, i, "ring-points"), "ring-points: does nothing without hash = ring");
 	if (p->slow_start && !p->load_factor && !p->balance)

@@ -292,6 +292,18 @@ static void test_pool_words(void **state)
 	assert_true(other->shores.list[0].pool == 1 && other->shores.list[1].pool == 0 && own->shores.list[2].pool == 1);
 }
 
+/* So many servers want more slots, where slots are drawn and decide. */
+static void warns_of_few_slots(unsigned servers, const char *more, const char *said)
+{
+	static char ini[8192];
+	int n = snprintf(ini, sizeof ini, GOOD_SERVICE "[pool pbx]\n%s", more);
+
+	for (unsigned i = 0; i < servers; i++)
+		n += snprintf(ini + n, sizeof ini - (size_t)n, "server = s%u 192.0.2.%u\n", i, i + 2);
+	accepts(ini);
+	assert_int_equal(has(false, *more ? 6 : 5, *said == '-' ? "slots" : said), *said != '-');
+}
+
 /* --check's surprises; each fails without its line in confcheck.c. */
 static void test_warnings(void **state)
 {
@@ -312,6 +324,11 @@ static void test_warnings(void **state)
 	accepts(GOOD_SERVICE GOOD_POOL "load-factor = 1.5\nagent = 9\nagent-interval = 3s\nagent-send = farm one\nserver = b 192.0.2.12 agent=10\nserver = c 192.0.2.13 agent=off\n");
 	assert_true(!has(false, 8, "agent") && conf->pools[0].agent == 9 && conf->pools[0].agent_interval == 3000 && hf_bytes_eq(conf->pools[0].agent_send, HF_LIT("farm one")));
 	assert_true(!conf->pools[0].servers[0].agent_said && conf->pools[0].servers[1].agent == 10 && conf->pools[0].servers[2].agent_said && !conf->pools[0].servers[2].agent);
+	warns_of_few_slots(64, "", "-");
+	warns_of_few_slots(65, "", "slots: 65 servers are many for 2^16 slots, so that their shares are uneven; slots = 17, the same in all gateways, makes them evener");
+	warns_of_few_slots(129, "slots = 17\n", "slots: 129 servers are many for 2^17 slots, so that their shares are uneven; slots = 18, the same");
+	warns_of_few_slots(129, "slots = 18\n", "-");
+	warns_of_few_slots(129, "hash = maglev\n", "-");
 	accepts(GOOD_SERVICE GOOD_POOL "hash = maglev\nring-points = 9\n");
 	assert_true(has(false, 8, "ring-points: does nothing without hash = ring"));
 	accepts(GOOD_SERVICE GOOD_POOL "hash = ring\nring-points = 9\n");
