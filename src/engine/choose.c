@@ -125,8 +125,8 @@ static void choose_known(struct hf_engine *e, struct shard *s, uint32_t place, s
 	enum hf_verdict full = crowded(e, s, q, a);
 	enum taken taken = TAKEN_NOT;
 
-	if (wish_makes(q->life))
-		wish_record(e, s, x->fp, q->key.text, HF_WHY_ENTRY, now_ms);
+	if (e->conf.mode == HF_MODE_TABLE && wish_makes(q->life))
+		wish_record(e, s, x->fp, &(struct birth){.text = q->key.text, .now_ms = now_ms, .why = HF_WHY_ENTRY, .alias_of = kin_again(bond, x->server)});
 	a->known = true;
 	a->counted = x->flags & HF_COUNTED;
 	a->firm = is_firm(x->flags);

@@ -37,4 +37,7 @@ static inline uint64_t kin_made(const struct bond *b, const struct hf_answer *a)
 	return b->alias && a->why == HF_WHY_BOND && a->server == b->server ? b->of : 0;
 }
 
+/* ... of one that is at `server` already, and nothing tells any more what it goes after. */
+static inline uint64_t kin_again(const struct bond *b, uint16_t server) { return b->alias && b->server == server ? b->of : 0; }
+
 #endif

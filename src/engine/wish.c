@@ -94,13 +94,9 @@ static bool live(struct entry *x, struct record *r, const struct wish *w, uint64
 	return true;
 }
 
-void wish_record(struct hf_engine *e, struct shard *s, uint64_t fp, struct hf_bytes text, enum hf_why why, uint64_t now_ms)
+void wish_record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from)
 {
-	const struct birth from = {.text = text, .now_ms = now_ms, .why = why};
-
-	if (e->conf.mode != HF_MODE_TABLE || record_of(e, s, fp))
-		return;
-	if (ledger_record(e, s, fp, &from))
+	if (!record_of(e, s, fp) && ledger_record(e, s, fp, from))
 		copy_changed(e, fp);
 }
 
@@ -170,8 +166,8 @@ static enum hf_err learn_locked(struct hf_engine *e, struct shard *s, const stru
 			return HF_ENOENT;
 		return wish_make(e, s, place, l, TAKEN_NOT, now_ms) ? HF_OK : HF_EFULL;
 	}
-	if (wish_makes(l->life))
-		wish_record(e, s, x.fp, l->key.text, l->why, now_ms);
+	if (e->conf.mode == HF_MODE_TABLE && wish_makes(l->life))
+		wish_record(e, s, x.fp, &(struct birth){.text = l->key.text, .now_ms = now_ms, .why = l->why});
 	moved = l->server && l->server != x.server && serves(e, l->server) && (l->move || !serves(e, x.server));
 	if (moved)
 		wish_rename(e, s, &x, l->server, l->why);

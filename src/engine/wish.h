@@ -29,9 +29,9 @@ static inline bool wish_due(uint32_t had, uint32_t expiry, uint64_t now_ms)
 	return tick_left(had, now_ms) + (whole + 7) / 8 <= whole;
 }
 
-/* Under the lock of the key's shard, before a wish that begins something is applied: a process that was killed has left the entry, and of what was not on the
+/* Tables, under the lock of the key's shard, before a wish that begins something is applied: a process that was killed has left the entry, and of what was not on the
  * disk yet no record. */
-void wish_record(struct hf_engine *e, struct shard *s, uint64_t fp, struct hf_bytes text, enum hf_why why, uint64_t now_ms);
+void wish_record(struct hf_engine *e, struct shard *s, uint64_t fp, const struct birth *from);
 /* Both under the lock of the key's shard. Applies the wish to the entry at place; its server may have been changed in x. */
 void wish_apply(struct hf_engine *e, struct shard *s, uint32_t place, struct entry *x, const struct wish *w, enum taken taken, uint64_t now_ms);
 /* An entry at `place`, where ledger_find found none. False: no room, and what was taken is given back. */
