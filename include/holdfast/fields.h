@@ -28,7 +28,7 @@
 	X(METHOD, "method") \
 	X(EXPORT, "export") X(SENT, "sent") X(DATAGRAM_FLOWS, "datagram_flows") \
 	X(SLOTS_BEFORE, "slots_before") X(SLOTS_AFTER, "slots_after") X(SESSIONS_BEFORE, "sessions_before") X(SESSIONS_AFTER, "sessions_after") \
-	X(FAIR_SLOTS, "fair_slots")
+	X(FAIR_SLOTS, "fair_slots") X(RULE, "rule") X(LED, "led")
 
 enum hf_field {
 #define X(e, name) HF_F_##e,

@@ -93,6 +93,20 @@ static void put_text(struct tale *t, const struct parcel *p, const struct hf_key
 		memcpy(t->text, text.p, text.n);
 }
 
+/* What it went by: no name, but the kind of its key, which is what stands before the colon. A token or another session of its own is told by `why`. */
+static void put_rule(struct tale *t, const struct hf_ask *a, const struct hf_answer *answer)
+{
+	bool by_key = answer->why != HF_WHY_TOKEN && answer->why != HF_WHY_DIALOG;
+	size_t n = hf_bytes_find(a->key.text, ':');
+
+	if (n == a->key.text.n || n > TALE_RULE || !by_key)
+		n = 0;
+	if (n)
+		memcpy(t->rule, a->key.text.p, n);
+	t->rule[n] = 0;
+	t->led = answer->led_by != 0;
+}
+
 static void flow_asked(struct parcel *p, const struct hf_ask *a, const struct hf_answer *answer)
 {
 	struct tale *t = p->flow->tale;
@@ -105,6 +119,7 @@ static void flow_asked(struct parcel *p, const struct hf_ask *a, const struct hf
 	t->fp = a->key.fp;
 	t->server = answer->server;
 	t->why = (uint8_t)answer->why;
+	put_rule(t, a, answer);
 	put_text(t, p, &a->key);
 }
 

@@ -175,6 +175,10 @@ void tell_flow(struct flow *f, const struct tale *t, unsigned reason, struct leg
 	struct leg before = follow(legs, f, t);
 
 	head(&w, t, f->rt, f->pool, &f->source, f->w->now_ms);
+	if (*t->rule)
+		put_str(&w, HF_F_RULE, t->rule);
+	if (t->led)
+		put_bool(&w, HF_F_LED, true);
 	put_uint(&w, HF_F_OCTETS_UP, f->side[HF_CLIENT].octets);
 	put_uint(&w, HF_F_OCTETS_DOWN, f->side[HF_SERVER].octets);
 	put_leg(&w, f, t, &before);

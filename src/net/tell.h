@@ -6,6 +6,7 @@
 #include "tale.h"
 
 #define TALE_FACTS 6
+#define TALE_RULE 15
 #define TALE_TEXT HF_TEXT_MAX /* octets of a key's text */
 
 struct tale {
@@ -21,6 +22,8 @@ struct tale {
 	uint8_t why;               /* enum hf_why */
 	uint8_t failovers;
 	bool asked, reached, proved; /* flows: for a server; octets were relayed; enough of them both ways */
+	bool led;                  /* flows: another key's bond named the server */
+	char rule[TALE_RULE + 1];  /* flows: the kind of the key that they were asked by; empty: something else decided */
 	uint8_t n_facts, n_text;
 	uint8_t fact[TALE_FACTS];  /* reasons that were counted on its way */
 	uint8_t *text;             /* of the key, where names are logged; else NULL */

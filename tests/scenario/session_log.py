@@ -36,6 +36,7 @@ def desktops(s, g, hosts, log):
     (x,) = told(log, 1)
     equal((x["service"], x["server"], x["reason"], x["proved"], x["facts"]), ("desktops", home, "done", True, []), "a desktop's line")
     check(x["octets_up"] > 1500 and x["octets_down"] > 1500 and "key" not in x and len(x["fingerprint"]) == 15, "a desktop's line:", x)
+    equal((x["why"], x["rule"], "led" in x), ("home", "user", False), "by what she was placed")
     check(x["source"].startswith("127.0.0.1:") and x["begin"].endswith("Z") and x["duration_ms"] < 60000, "a desktop's line:", x)
     return home
 
@@ -52,6 +53,7 @@ def short_legs(s, g, hosts, log):
     a, b = told(log, 3)[1:]
     equal((a["proved"], a["server"], a["octets_down"] > 0), (False, next(h.label for h in hosts if h.label == a["server"]), True), "the first leg")
     equal((b["why"], b["server"], b["proved"], b["follows"], b["legs"]), ("token", "ts2", True, a["server"], 2), "the second leg")
+    equal((a["rule"], "rule" in b), ("user", False), "by what they went")
     check(b["follows_ms"] < 10000 and a["source"].split(":")[0] == b["source"].split(":")[0], "they are joined:", a, b)
     for _ in range(3):                                       # never sends the token that it was given
         d.ask("connect user=loop login=no at=127.0.0.22")
