@@ -37,7 +37,7 @@ def r29_second_leg(s, g, hosts, d):
     """A token brings the second leg to its host at once, while the first is still in half-close."""
     first = opened(g, rdp_text.request(b"Cookie: mstshash=legs"))
     first.shutdown(socket.SHUT_WR)
-    target = hosts[1]
+    target = next(h for h in hosts if ":" not in h.host and h.label != g.where("user:legs", "farm")["server"])    # a token that is not read leads to the first one's
     before, begin = target.stats()["requests"], time.monotonic()
     second = opened(g, rdp_text.request(rdp_text.token(target.host, target.port)))
     equal(target.stats()["requests"], before + 1, "requests at the token's host")
@@ -83,9 +83,16 @@ def r45_linger_from_the_end(s, g, hosts, d):
 
 
 def r46_a_bond_is_shown(s, g, hosts, d):
-    """Of a bond can be seen by which rule, where, and until when."""
+    """Of a bond can be seen by which rule, where, since when, when it was used last, and until when."""
     home, _ = come(d, "shown")
+    row = lambda: next(x for x in g.ctl("sessions", "--pool", "farm")["pools"][0]["sessions"] if x["key"] == "user:shown")
+    until("it is older than a second", lambda: row()["since_s"] >= 1)
+    equal((row()["server"], row()["state"], row()["why"] in ("home", "spill")), (home, "connected", True), "her bond, listed")
     d.ask("close user=shown")
+    until("it lingers", lambda: row()["state"] == "lingering")
+    until("it was seen a second ago", lambda: row()["seen_s"] >= 1)
+    got = row()
+    check(got["since_s"] > got["seen_s"] and 0 < got["expires_s"] <= 10, "begun before it was seen last:", got)
     got = g.where("user:shown", "farm")
     equal((got["server"], got["why"]), (home, "bond"), "where user:shown")
     check(0 < got["expires_s"] <= 10, "its expiry:", got)
