@@ -9,6 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(os.path.dirname(HERE), "peers")
 FULL = os.environ.get("HOLDFAST_FULL") == "1"
 SLOW = float(os.environ.get("HOLDFAST_SLOW", "1"))     # a factor on waits, for sanitizer builds
+BARE = os.environ.get("HOLDFAST_SANITIZED") != "1"      # its memory is the gateway's own, and no sanitizer's beside it
 PATIENCE = 20.0        # s until a condition that must come is given up: a test's length when it fails, and no measure, as a machine may leave a process out for seconds
 PORTS = range(10000, 20000)                             # below those that the system gives away by itself, so that no socket of another program is there meanwhile
 

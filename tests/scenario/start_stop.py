@@ -2,7 +2,7 @@
 findings, the clean end on a signal, or the word that drains went with tables that begin anew it fails."""
 import os, re, signal, socket, subprocess
 
-from scenario import check, equal, until
+from scenario import BARE, check, equal, until
 
 RSS_LIMIT_KB = 20 * 1024      # two workers at rest; sanitizer builds are not measured
 
@@ -76,7 +76,7 @@ def run(s):
     for service, uris in g.uris.items():
         for uri in uris:
             check(not uri.endswith(":0"), f"{service} prints no port:", uri)
-    if os.environ.get("HOLDFAST_SANITIZED") != "1":
+    if BARE:
         until(f"an idle gateway is below {RSS_LIMIT_KB} KB ({g.rss_kb()})", lambda: g.rss_kb() < RSS_LIMIT_KB)
     verdicts(s, g.ini)
     refusals(s, ini)
