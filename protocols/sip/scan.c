@@ -43,6 +43,21 @@ static inline void known(struct sip_scan *s, const struct sip_raw_line *l)
 	s->seen |= bit;
 }
 
+/* A line that is none to us, or not as another reader takes it, may be a length to that one (a fold before the colon, a line behind a bare LF): then nobody
+ * knows where the message ends. */
+static bool may_be_length(struct hf_bytes line)
+{
+	for (size_t at = 0; at < line.n; at++) {
+		struct hf_bytes rest = hf_bytes_sub(line, at, line.n);
+
+		if (at && line.p[at - 1] != '\r' && line.p[at - 1] != '\n' && line.p[at - 1] > ' ')
+			continue;
+		if (hf_bytes_istarts(rest, HF_LIT("content-length")) || (rest.n > 1 && hf_lower(rest.p[0]) == 'l' && !sip_is(rest.p[1], C_TOKEN)))
+			return true;
+	}
+	return false;
+}
+
 /* A line that the quick way does not take. Returns what is behind it; NULL: no CRLF ends it. */
 static const uint8_t *odd_line(struct sip_scan *s, const uint8_t *at)
 {
@@ -56,6 +71,8 @@ static const uint8_t *odd_line(struct sip_scan *s, const uint8_t *at)
 		known(s, &l);
 	else if (!l.name)
 		sip_fault(s, SIP_BAD, "header name");
+	if ((l.bare || !l.name) && may_be_length(hf_bytes_of(at, l.end - l.at)))
+		s->msg->framed = false;
 	any_line(s, &l);
 	return s->raw.p + l.end;
 }
