@@ -80,7 +80,7 @@ static enum proxy_verdict v2(struct hf_bytes got, size_t *used, struct hf_addr *
 	return PROXY_GOOD;
 }
 
-enum proxy_verdict proxy_read(struct hf_bytes got, size_t *used, struct hf_addr *source, struct hf_addr *local)
+static enum proxy_verdict header(struct hf_bytes got, size_t *used, struct hf_addr *source, struct hf_addr *local)
 {
 	struct hf_bytes sign2 = hf_bytes_of(v2_sign, sizeof v2_sign);
 
@@ -91,6 +91,16 @@ enum proxy_verdict proxy_read(struct hf_bytes got, size_t *used, struct hf_addr 
 	if (hf_bytes_starts(got, HF_LIT("PROXY ")))
 		return v1(got, used, source, local);
 	return hf_bytes_starts(sign2, got) || hf_bytes_starts(HF_LIT("PROXY "), got) ? PROXY_MORE : PROXY_BAD;
+}
+
+/* A balancer whose one socket takes both families names an IPv4 client by an IPv6 address: it is the same client, and is held to the same limits and lists. */
+enum proxy_verdict proxy_read(struct hf_bytes got, size_t *used, struct hf_addr *source, struct hf_addr *local)
+{
+	enum proxy_verdict v = header(got, used, source, local);
+
+	hf_addr_unmap(source);
+	hf_addr_unmap(local);
+	return v;
 }
 
 void proxy_write(struct hf_writer *w, const struct hf_addr *source, const struct hf_addr *local)

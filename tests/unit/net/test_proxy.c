@@ -55,6 +55,18 @@ static void whole_and_cut(void **state)
 	}
 }
 
+/* A socket of both families names IPv4 clients so: each would be of one and the same /64, and in no list. Fails without hf_addr_unmap. */
+static void of_both_families(void **state)
+{
+	(void)state;
+	assert_int_equal(take("PROXY TCP6 ::ffff:192.0.2.51 ::ffff:192.0.2.1 51000 3389\r\n", 58), PROXY_GOOD);
+	is(&source, "192.0.2.51:51000");
+	is(&local, "192.0.2.1:3389");
+	assert_int_equal(take(V2 "\x21\x21\0\x24\0\0\0\0\0\0\0\0\0\0\xff\xff\xc0\0\2\x33\0\0\0\0\0\0\0\0\0\0\xff\xff\xc0\0\2\1\xc7\x38\x0d\x3d", 52), PROXY_GOOD);
+	is(&source, "192.0.2.51:51000");
+	is(&local, "192.0.2.1:3389");
+}
+
 /* Fails when LOCAL or UNKNOWN overwrites what the system said. */
 static void says_nothing(void **state)
 {
@@ -131,7 +143,7 @@ static void local_written(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_and_cut), cmocka_unit_test(says_nothing), cmocka_unit_test(refused), cmocka_unit_test(written),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_and_cut), cmocka_unit_test(of_both_families), cmocka_unit_test(says_nothing), cmocka_unit_test(refused), cmocka_unit_test(written),
 		cmocka_unit_test(local_written)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
