@@ -4,11 +4,11 @@ import socket
 from scenario import SLOW
 
 
-def endpoint(kind=socket.SOCK_DGRAM, port=0):
+def endpoint(kind=socket.SOCK_DGRAM, port=0, host="127.0.0.1"):
     """a socket on a port of its own, and that place as text"""
     c = socket.socket(socket.AF_INET, kind)
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-    c.bind(("127.0.0.1", port))
+    c.bind((host, port))
     c.settimeout(10 * SLOW)
     return c, "%s:%d" % c.getsockname()
 

@@ -1,6 +1,6 @@
 """Classes of faults that users of other SIP proxies met, each by its number in tests/CASES.tsv, against the program: one function a case, and what has
 to hold in its docstring. Those that literal octets can show are unit tests."""
-import concurrent.futures, contextlib, os, re, select, socket, struct, sys, time
+import concurrent.futures, contextlib, os, re, select, socket, struct, sys, threading, time
 
 from _desk import sockets
 from _ends import endpoint, hop, sessions
@@ -108,6 +108,39 @@ def b65_b142_ack_of_our_503(s):
     g.stop()
 
 
+@contextlib.contextmanager
+def hole():
+    """a port whose backlog is full: a SYN gets no answer any more"""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        fill = [socket.socket() for _ in range(4)]
+        for f in fill:
+            f.setblocking(False)
+            f.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
+        for f in fill:
+            f.close()
+
+
+@contextlib.contextmanager
+def ending(linger):
+    """a port whose connections end when something has come, by a reset or by a FIN"""
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                c, _ = listener.accept()
+                with c:
+                    c.recv(65535)
+                    if linger:
+                        c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)                  # wakes who accepts
+
+
 def b88_a_dead_connection(s):
     """A server resets its connection: what is sent next goes over a new one. What is sent at the same moment does so too, or is answered 503; it is never lost."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -140,14 +173,8 @@ def b89_a_server_that_drops_syn(s):
     """A server that takes no connection, while another takes calls: those go on, what is asked within them is not late, and
     the calls of the first are answered by the other."""
     good = s.sip_server("b89good")
-    with socket.socket() as hole:
-        hole.bind(("127.0.0.1", 0))
-        hole.listen(0)
-        fill = [socket.socket() for _ in range(4)]         # its backlog is full: a SYN gets no answer any more
-        for f in fill:
-            f.setblocking(False)
-            f.connect_ex(hole.getsockname())
-        g = s.gateway(s.ini_gateway("b89") + s.ini_sip([good, "b89hole tcp://127.0.0.1:%d" % hole.getsockname()[1]], "probe = none\ndial-timeout = 4s\nload-factor = off",
+    with hole() as port:
+        g = s.gateway(s.ini_gateway("b89") + s.ini_sip([good, f"b89hole tcp://127.0.0.1:{port}"], "probe = none\ndial-timeout = 4s\nload-factor = off",
                                                        listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b89")
         c, me = endpoint()
         with c:
@@ -159,22 +186,22 @@ def b89_a_server_that_drops_syn(s):
         begin = time.monotonic()
         s.all_home(phones.ask("ask all"), "calls at the good server")
         check(time.monotonic() - begin < 3.5 * SLOW, f"requests within them took {time.monotonic() - begin:.1f} s")
-        for f in fill:
-            f.close()
         g.stop()
 
 
 def b100_b102_b132_health(s):
-    """A refused connection counts as a failure like silence does, within interval and timeout and not Timer F's 32 s; and each server is shown
-    from the start, whatever its state or weight."""
+    """A connection that is refused, that is never made, that is reset behind the request, or that ends there, counts as a failure like silence does, within interval
+    and timeout and not Timer F's 32 s; and each server is shown from the start, whatever its state or weight. (A TLS alert: sip_tls.py servers.)"""
     a = s.sip_server("b100a")
-    with socket.socket() as gone:
+    with socket.socket() as gone, hole() as dropped, ending(b"") as closed, ending(struct.pack("ii", 1, 0)) as reset:
         gone.bind(("127.0.0.1", 0))                         # bound and not listening: refused
-        g = s.gateway(s.ini_gateway("b100") + s.ini_sip([a, "b100tcp tcp://127.0.0.1:%d" % gone.getsockname()[1], ("b100off 127.0.0.1:9", "weight=0")], PROBE,
+        kinds = {"b100tcp": gone.getsockname()[1], "b100hole": dropped, "b100closed": closed, "b100reset": reset}
+        g = s.gateway(s.ini_gateway("b100") + s.ini_sip([a, *(f"{name} tcp://127.0.0.1:{port}" for name, port in kinds.items()), ("b100off 127.0.0.1:9", "weight=0")], PROBE,
                                                         listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b100")
-        equal(set(sessions(g)), {"b100a", "b100tcp", "b100off"}, "servers shown from the start")
-        g.wait_state("b100tcp", "down")
-        check(g.server("b100tcp")["last_failure"], "why it is down:", g.server("b100tcp"))
+        equal(set(sessions(g)), {"b100a", "b100off", *kinds}, "servers shown from the start")
+        for name in kinds:
+            g.wait_state(name, "down")
+            check(g.server(name)["last_failure"], "why it is down:", g.server(name))
         begin = time.monotonic()
         a.ask("set options=silent")
         g.wait_state("b100a", "down")
@@ -199,7 +226,7 @@ def b101_two_entries_one_address(s):
 
 
 def b126_strange_octets(s):
-    """Noise, HTTP, TLS, a FIN at once, one octet at a time and none at all at every listener: each connection ends by its deadline, and calls go on."""
+    """Noise, HTTP, TLS, a FIN at once, none at all, and an octet now and then without an end: each connection ends by its deadline, and calls go on."""
     a = s.sip_server("b126a")
     g = s.gateway(s.ini_gateway("b126") + s.ini_sip([a], service="handshake-timeout = 1s", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b126")
     phones = s.phones(g, name="b126-phones")
@@ -227,6 +254,13 @@ def b126_strange_octets(s):
         except OSError:
             pass
         c.close()
+    with socket.create_connection(hop(g.at("calls", "tcp")), 20) as c:
+        c.sendall(b"INVITE sip:a")
+        with contextlib.suppress(OSError):
+            for _ in range(int(60 * SLOW)):
+                c.send(b"a")
+                time.sleep(0.1)
+            check(False, "a slow one is kept")
     s.all_home(phones.ask("ask all"), "calls beside noise")
     g.stop()
 

@@ -5,7 +5,7 @@ Certificates are the scenario's own (RFC 3261 26, RFC 5922; cases b23, b87, b121
 import os, socket, ssl, subprocess, threading, time
 
 from _certs import Authority, Server, dial, head, message, openssl, serial
-from scenario import SLOW, check, equal, until
+from scenario import FULL, SLOW, check, equal, until
 
 TIMEOUT = 240
 
@@ -128,6 +128,80 @@ def cuts(b):
         c.close()
     good.close()
     until("all connections but the server's are gone", lambda: g.status()["services"][0]["flows"] <= 3)
+    g.stop()
+
+
+def second_flights(b):
+    """what a client says behind the server's certificate (its own, when that is asked for, and Finished), cut behind any octet, with one changed, and left at that: all end,
+    are counted, and who is whole is served. TLS 1.2 and 1.3"""
+    srv = Server()
+    g = b.gateway([f"a tcp://{srv.at}"], service=f"tls-client-certificate = required\ntls-client-ca = {b.ca.cert}\nhandshake-timeout = {int(3 * SLOW)}s\nmax-openings-source = off")
+    host, port = g.at("calls", "tls").rsplit(":", 1)
+    good = dial(g.at("calls", "tls"), b.ca.trusts(client=b.phone))
+    check(ask(good, call="first").startswith("SIP/2.0 200"), "a connection in use")
+
+    def flight(version):
+        """a connection whose client has said all but its second flight, and that"""
+        context, incoming, outgoing = b.ca.trusts(client=b.phone), ssl.MemoryBIO(), ssl.MemoryBIO()
+        context.minimum_version = context.maximum_version = version
+        tls, c = context.wrap_bio(incoming, outgoing, server_hostname="gw.example.com"), socket.create_connection((host, int(port)), 20)
+        while True:
+            try:
+                tls.do_handshake()
+                return c, outgoing.read()                    # 1.3: it is done when it has said so
+            except ssl.SSLWantReadError:
+                said = outgoing.read()
+                if version == ssl.TLSVersion.TLSv1_2 and said and said[0] == 22 and said[5] != 1:
+                    return c, said                           # 1.2: it waits for the server's Finished
+                if said:
+                    c.sendall(said)
+                incoming.write(c.recv(65536))
+
+    def ended(c):
+        c.settimeout(20 * SLOW)
+        try:
+            while c.recv(4096):
+                pass
+        except ConnectionError:
+            pass
+        c.close()
+
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        c, said = flight(version)
+        kept, before = [c], g.drops()
+        places = range(0, len(said), 1 if FULL else 37)
+        for n in places:
+            c, said = flight(version)
+            c.sendall(said[:n])
+            c.shutdown(socket.SHUT_WR)
+            ended(c)
+        drops(g, "tls-cut", before.get("tls-cut", 0) + len(places))
+        for n in list(places)[1:]:
+            c, said = flight(version)
+            c.sendall(said[:n] + bytes([said[n] ^ 0x55]) + said[n + 1:])
+            c.shutdown(socket.SHUT_WR)
+            ended(c)
+        drops(g, "handshake-timeout", before.get("handshake-timeout", 0) + 1)
+        ended(kept.pop())
+        check(ask(good, call=f"beside{int(version)}").startswith("SIP/2.0 200"), "a connection in use")
+    until("they are gone", lambda: g.status()["services"][0]["flows"] <= 3)
+    good.close()
+    g.stop()
+
+
+def again(b):
+    """a client that handshakes once more within its connection (TLS 1.2) is refused that, and costs nobody else anything; 1.0 and 1.1 are not spoken, whatever the ciphers"""
+    srv = Server()
+    g = b.gateway([f"a tcp://{srv.at}"])
+    at, good = g.at("calls", "tls"), dial(g.at("calls", "tls"), b.ca.trusts())
+    r = subprocess.run(["openssl", "s_client", "-connect", at, "-tls1_2", "-CAfile", b.ca.cert], input="R\nR\nR\n", capture_output=True, text=True, timeout=60 * SLOW)
+    check("RENEGOTIATING" in r.stdout + r.stderr and "no renegotiation" in r.stdout + r.stderr, "another handshake:", r.stdout[-300:], r.stderr[-500:])
+    for version in ("-tls1", "-tls1_1"):
+        r = subprocess.run(["openssl", "s_client", "-connect", at, version, "-cipher", "ALL:@SECLEVEL=0", "-CAfile", b.ca.cert], input="", capture_output=True, text=True, timeout=60 * SLOW)
+        check("Cipher is (NONE)" in r.stdout, version, r.stdout[-500:])
+    drops(g, "tls-failed", 2)
+    check(ask(good, call="beside").startswith("SIP/2.0 200"), "a connection in use")
+    good.close()
     g.stop()
 
 
@@ -428,5 +502,5 @@ def name_changes(b):
 
 def run(s):
     b = Bench(s)
-    for part in (names, client_certificates, cuts, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes, name_changes, read_by_user):
+    for part in (names, client_certificates, cuts, second_flights, again, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes, name_changes, read_by_user):
         part(b)
