@@ -108,7 +108,12 @@ static int by_place(const void *a, const void *b)
 	return memcmp(x->addr.ip, y->addr.ip, sizeof x->addr.ip);
 }
 
-void spots_sort(struct spots *s) { qsort(s->spot, s->n, sizeof *s->spot, by_place); }
+void spots_take(struct spots *out, struct spot *all, unsigned n)
+{
+	qsort(all, n, sizeof *all, by_place);
+	out->n = n < HF_PLACES_MAX ? n : HF_PLACES_MAX;
+	memcpy(out->spot, all, out->n * sizeof *all);
+}
 
 /* Spots from `at` on that are as good as the first of them. */
 static unsigned equals(const struct spots *s, unsigned at)

@@ -53,8 +53,8 @@ void leads_each(struct leads *t, void (*fn)(void *arg, struct lead *p), void *ar
 
 static inline bool lead_is_known(const struct lead *p, uint64_t now_ms) { return p->until_ms > now_ms; }
 
-/* From the answer of a host: its spots in an order that does not depend on the answer's. */
-void spots_sort(struct spots *s);
+/* The first of all that were found, which are sorted: neither their order nor who is left out depends on an answer's. */
+void spots_take(struct spots *out, struct spot *all, unsigned n);
 /* The order for one asker: by priority, then by weight, where equal numbers `spread` give an equal order (RFC 2782, RFC 3263 4.3). */
 void spots_order(const struct spots *s, const struct hf_seek *q, struct hf_found *out);
 

@@ -26,7 +26,8 @@ struct search { /* a name that is looked up */
 	unsigned asked;       /* addresses that were asked for and are not there yet */
 	bool trouble;         /* somebody did not answer, or could not */
 	uint32_t ttl_s;
-	struct spots found;
+	unsigned n;           /* spots found */
+	struct spot found[HF_PLACES_MAX * RESOLVED_MAX];
 	struct target { struct search *of; char host[256]; uint16_t port, priority, weight; uint8_t transport; } target[HF_PLACES_MAX];
 };
 
@@ -68,10 +69,9 @@ static void finish(struct search *x)
 	struct lead *p = x->lead;
 	uint64_t now_ms = hf_clock_ms();
 
-	spots_sort(&x->found);
-	p->until_ms = now_ms + patience_kept_ms(x->found.n ? x->ttl_s : x->trouble ? TROUBLE_S : NONE_S);
-	if (x->found.n || !x->trouble) /* else what was said last holds on */
-		p->said = x->found;
+	p->until_ms = now_ms + patience_kept_ms(x->n ? x->ttl_s : x->trouble ? TROUBLE_S : NONE_S);
+	if (x->n || !x->trouble) /* else what was said last holds on */
+		spots_take(&p->said, x->found, x->n);
 	p->asked = false;
 	for (unsigned i = 0; i < s->net->n_workers; i++)
 		if (p->wanted.workers >> i & 1)
@@ -88,8 +88,8 @@ static void next_way(struct search *x);
 
 static void add(struct search *x, const struct target *t, const struct resolved *r)
 {
-	for (unsigned i = 0; i < r->n && x->found.n < HF_PLACES_MAX; i++) {
-		struct spot *at = &x->found.spot[x->found.n++];
+	for (unsigned i = 0; i < r->n; i++) {
+		struct spot *at = &x->found[x->n++];
 
 		*at = (struct spot){.addr = r->addr[i], .priority = t->priority, .weight = (uint16_t)(t->weight / r->n), .transport = t->transport};
 		at->addr.port = t->port;
@@ -107,7 +107,7 @@ static void addressed(void *arg, const struct resolved *r)
 	add(x, t, r);
 	if (--x->asked)
 		return;
-	if (x->found.n || t->transport == HF_TRANSPORTS)
+	if (x->n || t->transport == HF_TRANSPORTS)
 		finish(x);
 	else
 		next_way(x);

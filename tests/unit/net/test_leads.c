@@ -96,16 +96,16 @@ static const char *const addrs[] = {"192.0.2.1:5061", "192.0.2.2:5061", "192.0.2
 /* 192.0.2.1 and .2 share 3:1 of priority 1 before an IPv6 address of theirs; .3 and .4 stand behind. In the order of `from`. */
 static struct spots answer(const unsigned from[5])
 {
-	const struct spot all[] = {spot(addrs[0], 1, 300), spot(addrs[1], 1, 100), spot(addrs[2], 2, 0), spot(addrs[3], 1, 65535), spot(addrs[4], 3, 0)};
-	struct spots s = {.n = 5};
+	struct spot mixed[5], all[] = {spot(addrs[0], 1, 300), spot(addrs[1], 1, 100), spot(addrs[2], 2, 0), spot(addrs[3], 1, 65535), spot(addrs[4], 3, 0)};
+	struct spots s;
 
 	for (unsigned i = 0; i < 5; i++)
-		s.spot[i] = all[from[i]];
-	spots_sort(&s);
+		mixed[i] = all[from[i]];
+	spots_take(&s, mixed, 5);
 	return s;
 }
 
-/* By priority, IPv4 in front, weights among equals; the same for the same asker, whatever the order of the answer. Fails when spots_sort is not called, draw()
+/* By priority, IPv4 in front, weights among equals; the same for the same asker, whatever the order of the answer. Fails when spots_take does not sort, draw()
  * takes no weights, or equals() goes on into the next priority. */
 static void order(void **state)
 {
@@ -130,6 +130,23 @@ static void order(void **state)
 		assert_true(x.place[0].addr.port == 5061 && x.place[0].transport == HF_TCP);
 	}
 	assert_in_range(first, 2880, 3120);
+}
+
+/* Of more than can be kept the first ones are. Fails when spots_take cuts before it sorts. */
+static void many(void **state)
+{
+	struct spot all[20];
+	struct spots s;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		all[i] = spot(addrs[0], 1, 0);
+		all[i].addr.ip[3] = (uint8_t)(40 - i);
+	}
+	spots_take(&s, all, 20);
+	assert_int_equal(s.n, HF_PLACES_MAX);
+	for (unsigned i = 0; i < s.n; i++)
+		assert_int_equal(s.spot[i].addr.ip[3], 21 + i);
 }
 
 /* A name's own addresses have what the asker says; all are taken in turn by different askers. Without one the reason is said. */
@@ -161,7 +178,7 @@ static void its_own(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(found), cmocka_unit_test(bounded), cmocka_unit_test(order), cmocka_unit_test(its_own)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(found), cmocka_unit_test(bounded), cmocka_unit_test(order), cmocka_unit_test(many), cmocka_unit_test(its_own)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,7 +243,7 @@ static void elsewhere(void **state)
 	keepers_take(rig.net->keepers, 'a', other);
 }
 
-/* The order of an answer is nobody's wish. Fails without spots_sort in finish(). */
+/* The order of an answer is nobody's wish. Fails without spots_take in finish(). */
 static void one_order(void **state)
 {
 	(void)state;
