@@ -89,7 +89,8 @@ enum hf_event_kind {
 	HF_EV_BYTES,  /* a datagram or a message of a WebSocket, whole; or all octets of one side of a flow that are not dealt with yet */
 	HF_EV_CHOICE, /* the engine's answer to ASK */
 	HF_EV_FAIL,   /* a SEND failed: dial or transport; on a flow no octet had been sent to that server. ctx->parcel NULL (framed): it failed
-	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was */
+	               * later; bytes: the message as it had gone out and all behind it, TOOK says how much it was; empty, of a hold: the connection by
+	               * which something of it went to that server has ended, and what that was is lost unless an answer came */
 	HF_EV_WAKE,   /* a hold's deadline; or, once on a relayed flow, `relay.mark` octets have passed each way */
 	HF_EV_FOUND,  /* the answer to SEEK. ctx->parcel NULL: the parcel has waited for it; then bytes are the message alone */
 	HF_EV_HELD,   /* in place of CHOICE: a parcel with the tag that ASK named is held. Another worker's: there, after the same parcel as BYTES */

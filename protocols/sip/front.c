@@ -274,7 +274,9 @@ static void failed(struct sip_step *s, const struct hf_event *ev)
 
 	if (sip_outward_failed(s, ev->hold) || goes_as_datagram(s, ev))
 		return;
-	if (t && t->what != SIP_TURN_NEXT)
+	if (t && t->what == SIP_TURN_REPEAT && ev->hold && ((const struct sip_hold *)ev->hold)->resent)
+		sip_hold_failed(s, ev->hold, ev->chosen->server, ev->reason);
+	else if (t && t->what != SIP_TURN_NEXT)
 		sip_count(s, ev->reason); /* of what the client sends again, or a server may do without */
 	else if (ev->hold)
 		sip_hold_failed(s, ev->hold, ev->chosen->server, ev->reason);
@@ -296,6 +298,10 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 		found(&s, ev->found);
 	if (ev->kind == HF_EV_FOUND || (ev->kind != HF_EV_CHOICE && of_hold(&s, ev)))
 		return;
+	if (!p && ev->kind == HF_EV_FAIL && ev->hold) {
+		sip_hold_lost(&s, ev->hold, ev->chosen->server, ev->reason);
+		return;
+	}
 	if (!p) {
 		if (ev->kind == HF_EV_FAIL && ev->bytes.n)
 			sip_back(&s);

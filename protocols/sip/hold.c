@@ -238,6 +238,7 @@ static void next_attempt(struct sip_step *s, struct sip_hold *h, struct sip_turn
 		sip_send_ack(s, r, t->hf.server);
 	h->server[h->n++] = c->server;
 	h->seen &= (uint8_t)~(0x11u << sip_held_current(h));
+	h->resent = false;
 	h->tried = now;
 	h->again = now + SIP_T1_MS;
 	r->p->hold = c->hold;

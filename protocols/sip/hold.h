@@ -23,7 +23,8 @@ enum { SIP_DONE_CANCEL = 16, SIP_DONE_TIMEOUT, SIP_DONE_REFUSED, SIP_DONE_UNREAC
 
 struct sip_hold {
 	uint32_t server[SIP_TRIES_MAX]; /* in the order of the attempts */
-	uint8_t n : 7;                  /* attempts; the last one is the current. 0: nothing is held, and it went outward (outward.c) */
+	uint8_t n : 6;                  /* attempts; the last one is the current. 0: nothing is held, and it went outward (outward.c) */
+	uint8_t resent : 1;             /* the current attempt went out anew, as its connection had ended without an answer */
 	uint8_t by_length : 1;          /* it goes over TCP to who is reached by UDP, and what follows it does */
 	uint8_t seen;                   /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
 	uint8_t flags, done;
@@ -120,6 +121,8 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *h, const struct sip_hf
 void sip_hold_wake(struct sip_step *s, struct sip_hold *h);
 /* It has gone to a server as a datagram, for want of a connection. */
 void sip_hold_datagram(struct sip_step *s, struct sip_hold *h, uint32_t server);
+/* Its connection to a server has ended. */
+void sip_hold_lost(struct sip_step *s, struct sip_hold *h, uint32_t server, unsigned reason);
 /* It could not be sent. */
 void sip_hold_failed(struct sip_step *s, struct sip_hold *h, uint32_t server, unsigned reason);
 

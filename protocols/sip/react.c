@@ -245,6 +245,26 @@ void sip_hold_failed(struct sip_step *s, struct sip_hold *state, uint32_t server
 	sip_held_go_on(s, &h);
 }
 
+/* Once more to the same server, who knows it again by its branch if it had arrived; then to the next (RFC 3261 16.9, 18.4). Who has sent a 1xx has it, and
+ * may answer over a connection of its own (18.2.2). */
+void sip_hold_lost(struct sip_step *s, struct sip_hold *state, uint32_t server, unsigned reason)
+{
+	struct sip_turn *t = sip_turn_new(s, SIP_TURN_REPEAT);
+	struct sip_hold h = *state;
+	unsigned now = sip_held_current(&h);
+
+	if (sip_held_outward(&h) || h.done || h.server[now] != server || sip_held_over(&h, now) || sip_held_rang(&h, now))
+		return;
+	if (!h.resent && t && sip_held_read(s, &t->request)) {
+		h.resent = true;
+		sip_held_go_on(s, &h);
+		sip_held_ask(s, t->request.p, t, server);
+		return;
+	}
+	sip_held_evidence(s, server);
+	sip_hold_failed(s, state, server, reason);
+}
+
 /* ---- the clock ---- */
 
 static void say_trying(struct sip_step *s, struct sip_hold *h, struct sip_step *r)

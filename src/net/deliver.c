@@ -1,6 +1,7 @@
 /* A parcel's way: an event goes into the front's step, its acts are run, the engine is asked, until nothing is asked any more.
  * This is the only place where net and front meet; the engine is ask.c's. It knows no protocol. */
 #include "flow.h"
+#include "awaited.h"
 #include "explain.h"
 #include "guard.h"
 #include "path.h"
@@ -212,6 +213,11 @@ static void steps(struct parcel *p)
 void deliver_run(struct parcel *p)
 {
 	steps(p);
+	if (p->hold && p->link) {
+		const struct hf_flow_name name = hold_name(p->w, p->hold);
+
+		awaited_add(p->link, &name);
+	}
 	if (p->hold)
 		settle(p);
 }

@@ -135,6 +135,8 @@ void flow_free(struct flow *f)
 		buf_free(&f->side[i].in);
 		buf_free(&f->side[i].out);
 	}
+	if (f->stream)
+		free(f->stream->carried);
 	free(f);
 }
 

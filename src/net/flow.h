@@ -69,6 +69,7 @@ struct stream {
 	struct hf_flow_name blocked_by;
 	struct web web;
 	struct flow *next_dirty, *next_blocked, *next_slow, *next_link;
+	struct awaited *carried; /* a link: what it carried for holds (awaited.c); NULL: nothing yet */
 	struct flow *next_peer; /* peers.c; under its lock */
 	bool listed;
 };
@@ -215,9 +216,8 @@ struct flow *link_to(struct worker *w, const struct snap_service *s, const struc
 struct flow *link_open(struct worker *w, const struct snap_service *s, const struct link_to *to);
 void link_ready(struct flow *f);
 void link_failed(struct flow *f, unsigned reason);
-void link_give_back(struct flow *f);
-/* Whole messages that wait in a link that is ending go to a new link to the same place. */
-void link_resend(struct flow *f);
+/* It ends, with what is to be done of what it carried. */
+void link_end(struct flow *f);
 void link_forget(struct flow *f);
 
 /* deliver.c */

@@ -255,6 +255,7 @@ struct parcel {
 	uint64_t session;             /* notice.c: ring.c's number of it; 0: not yet */
 	unsigned failed;              /* a reason: a SEND could not be done */
 	struct hold *hold;            /* which this is an event of; or the one that HOLD made of it */
+	struct flow *link;            /* by which it went to a member; NULL: by none */
 	struct hf_story *story;       /* explain: acts are written there and not done; w is NULL then */
 };
 /* ask.c: what a front wants of the engine */

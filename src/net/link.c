@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "flow.h"
+#include "awaited.h"
 #include "sock.h"
 #include "tls.h"
 
@@ -124,7 +125,7 @@ void link_failed(struct flow *f, unsigned reason)
 }
 
 /* What waited for a link that could not be made goes back to the front, message by message, so that whoever sent it is told. */
-void link_give_back(struct flow *f)
+static void give_back(struct flow *f)
 {
 	struct buf *out = &f->side[HF_CLIENT].out;
 	const struct snap_service *s = snap_service(f->w->snap, f->service);
@@ -138,7 +139,7 @@ void link_give_back(struct flow *f)
 	}
 }
 
-void link_resend(struct flow *f)
+static void resend(struct flow *f)
 {
 	const struct snap_service *s = snap_service(f->w->snap, f->service);
 	struct link_to to = {.addr = f->source, .transport = f->transport, .index = f->stream->index, .member = s ? snap_by_hash(s->pool, f->server_hash) : NULL, .host = tls_host(f->side[HF_CLIENT].wire)};
@@ -147,7 +148,21 @@ void link_resend(struct flow *f)
 	if (next)
 		next->stream->again = true;
 	if (!next || stream_put(next, NULL, buf_view(&f->side[HF_CLIENT].out), NULL, 0) != HF_OK)
-		link_give_back(f);
+		give_back(f);
+}
+
+/* What was not begun to be sent goes over a new one, once; what a new one could not take goes back to the front; what has gone may be lost. */
+void link_end(struct flow *f)
+{
+	bool made = f->phase != PHASE_LINKING;
+
+	if (!made)
+		give_back(f);
+	else if (buf_len(&f->side[HF_CLIENT].out) && !f->stream->cut)
+		f->end == HF_R_SERVER_OFF ? give_back(f) : resend(f);
+	if (made)
+		awaited_lost(f);
+	conn_close(f, f->end);
 }
 
 void link_ready(struct flow *f)

@@ -64,6 +64,8 @@ static void put_link(struct parcel *p, struct flow *f, const struct hf_send *s)
 		failed(p, e == HF_EFULL ? HF_R_SEND_FULL : e == HF_ECLOSED ? HF_R_FLOW_GONE : HF_R_BAD_STEP);
 	else
 		notice_sent(p, s, (enum hf_transport)f->transport, &f->local, f->local.port, &f->source);
+	if (!p->failed && f && f->server_hash)
+		p->link = f;
 }
 
 static void send_link(struct parcel *p, const struct hf_listener_info *l, const struct link_to *to, const struct hf_send *s)

@@ -129,16 +129,6 @@ static void unblock(struct worker *w, struct flow *f)
 	}
 }
 
-/* A link that ends: what it has not begun to send goes over a new one, once; what a new one could not take goes back to the front. */
-static void end_link(struct flow *f)
-{
-	if (f->phase == PHASE_LINKING)
-		link_give_back(f);
-	else if (buf_len(&f->side[HF_CLIENT].out) && !f->stream->cut)
-		f->end == HF_R_SERVER_OFF ? link_give_back(f) : link_resend(f);
-	conn_close(f, f->end);
-}
-
 static unsigned failure(const struct flow *f)
 {
 	unsigned r = f->side[HF_CLIENT].wire ? layers_failed(f) : 0;
@@ -171,7 +161,7 @@ static void clean(struct flow *f)
 	if (buf_len(&s->out) < LOW)
 		unblock(f->w, f);
 	if (f->end && f->stream->link) {
-		end_link(f);
+		link_end(f);
 	} else if (f->end) {
 		web_bye(f);
 		conn_close_later(f, f->end);

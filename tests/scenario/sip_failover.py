@@ -1,7 +1,7 @@
 """Servers that refuse, are silent, die or take no connection while calls are set up: another one answers, within try-timeout and half a second, no call is
 at two servers, and no session of a living server is lost. CANCEL and restarts in the middle of it. Two workers, so that half of the answers land on
 another one than the request's. Without holds each call for such a server fails."""
-import contextlib, os, signal, socket, sys, time
+import contextlib, os, signal, socket, struct, sys, time
 
 from _ends import endpoint, homes, hop, request, sessions
 from scenario import FULL, PEERS, SLOW, check, equal, place, until
@@ -189,6 +189,46 @@ def other_connections(s):
         g.stop()
 
 
+def reset_when_asked(s):
+    """A server that resets each connection when it has read a request: another one answers at once, whatever the method and the client's transport; who does
+    so once is asked again."""
+    (b, at_b), (c, me) = endpoint(), endpoint()
+    with b, c, socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10 * SLOW)
+        g = s.gateway(ini(s, "rst", ["rst1 tcp://127.0.0.1:%d" % listener.getsockname()[1], f"rst2 {at_b}"], pool="probe = none\nload-factor = off", wait=PATIENT,
+                          listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="rst")
+
+        def reset():
+            conn, _ = listener.accept()
+            conn.settimeout(10 * SLOW)
+            got = conn.recv(65535)
+            conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            conn.close()
+            return Message(got).all("via")
+        numbers = homes(g, "rst", dict(rst1=5))["rst1"]
+        for n, method in zip(numbers, ("INVITE", "MESSAGE", "REGISTER", "INVITE")):
+            with socket.create_connection(hop(g.at("calls", "tcp")), 20) as t:
+                t.settimeout(10 * SLOW)
+                over_tcp = n == numbers[3]
+                t.sendall(request("192.0.2.1:5060", n, method, "TCP", "rst")) if over_tcp else c.sendto(request(me, n, method, mark="rst"), hop(g.at()))
+                equal(reset(), reset(), f"{method} once more, as it was")
+                asked, source = b.recvfrom(65535)
+                equal(Message(asked).method, method, "what the next server gets")
+                b.sendto(answer(asked, 200), source)
+                heard = t.recv(65535) if over_tcp else c.recv(65535)
+                check(b" 200 " in heard or b" 100 " in heard, f"{method}:", heard)
+        c.sendto(request(me, numbers[4], mark="rst"), hop(g.at()))
+        first = reset()
+        conn, _ = listener.accept()
+        with conn:
+            conn.settimeout(10 * SLOW)
+            asked = conn.recv(65535)
+            equal(Message(asked).all("via"), first, "asked again")
+            conn.sendall(answer(asked, 486))
+            equal(Message(c.recv(65535)).code, 486, "its answer")
+        g.stop()
+
+
 def both_answer(s):
     """Two servers answer a call with 200, which wait for the gateway in sockets of whatever workers: the call is where the one came from that its caller has
     first; he ends the other one, which takes nothing from it."""
@@ -357,5 +397,5 @@ def a_server_dies(s):
 
 
 def run(s):
-    for case in (refusing, silent, once, cancelled, other_connections, both_answer, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
+    for case in (refusing, silent, once, cancelled, other_connections, reset_when_asked, both_answer, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
         case(s)

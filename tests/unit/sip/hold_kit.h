@@ -183,7 +183,7 @@ static inline void hk_event(struct hk *h, struct hf_event ev)
 	enum hf_event_kind next;
 
 	h->k.ctx.parcel = NULL;
-	if (ev.kind == HF_EV_NOTE || wakes)
+	if (ev.kind == HF_EV_NOTE || (ev.kind == HF_EV_FAIL && !ev.bytes.n) || wakes)
 		hk_enter(h, &ev);
 	if (wakes)
 		h->ms = 0;
@@ -237,6 +237,22 @@ static inline void hk_wake(struct hk *h, uint64_t ms)
 	hk_clear(h);
 	h->k.ctx.now_ms = ms;
 	ev.kind = HF_EV_WAKE;
+	hk_event(h, ev);
+}
+
+/* The connection by which it went to a server has ended. */
+static inline void hk_lost(struct hk *h, uint64_t ms, unsigned server)
+{
+	const struct hf_chosen c = {.server = hk_server(h, server)};
+	struct hf_event ev = h->came;
+
+	assert_true(h->on);
+	hk_clear(h);
+	h->k.ctx.now_ms = ms;
+	ev.kind = HF_EV_FAIL;
+	ev.bytes = HF_NONE;
+	ev.reason = HF_R_SERVER_ERROR;
+	ev.chosen = &c;
 	hk_event(h, ev);
 }
 

@@ -747,6 +747,50 @@ static void every_allocation_failing(void **state)
 	}
 }
 
+/* Its connection ended before an answer: the same octets once more to the same server, then the next one, whatever the method; who rang, or is no longer
+ * asked, is left alone. Fails without `resent`, which would ask the same one for ever, or when sip_hold_lost does not look at what has come. */
+static void connection_lost(void **state)
+{
+	static const char *const methods[] = {"INVITE", "MESSAGE"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		kit_fini(&h.k);
+		hk_init(&h);
+		hk_feed(&h, 1000, ALICE, request(methods[i]));
+		save(first, 0);
+		hk_lost(&h, 1010, 1);
+		assert_int_equal(h.n_sent, 0);
+		hk_lost(&h, 1020, 0);
+		assert_int_equal(h.n_sent, 1);
+		wants(0, first);
+		hk_lost(&h, 1030, 0);
+		hk_went(&h, 0, 1, methods[i]);
+		assert_true(h.n_evidence == 1 && h.reasons[HF_R_SERVER_ERROR] == 1);
+		save(second, 0);
+		hk_lost(&h, 1040, 0);
+		assert_int_equal(h.n_sent, 0);
+		hk_lost(&h, 1050, 1);
+		wants(0, second); /* it has its own second chance */
+	}
+	kit_fini(&h.k);
+	hk_init(&h);
+	invite();
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "100 Trying"));
+	hk_lost(&h, 1200, 0);
+	assert_int_equal(h.n_sent, 0);
+}
+
+/* ... and none can be made to it any more. */
+static void lost_and_out_of_reach(void **state)
+{
+	(void)state;
+	invite();
+	h.down[0] = true;
+	hk_lost(&h, 1010, 0);
+	hk_went(&h, 0, 1, "INVITE ");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 
 int main(void)
@@ -754,7 +798,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(dead_behind_cancel), T(cancel_without_the_copy),
-		T(cancel_too_late), T(late_200), T(two_200s), T(told_late), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
+		T(cancel_too_late), T(late_200), T(two_200s), T(connection_lost), T(lost_and_out_of_reach), T(told_late), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(answered_over_a_restart), T(refused_over_a_restart), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
