@@ -252,8 +252,13 @@ struct hf_key sip_call_key(const struct sip_step *s, struct hf_bytes call_id);
 struct hf_key sip_user_key(const struct sip_step *s);
 /* Of one REGISTER alone: its Call-ID and CSeq number. */
 struct hf_key sip_register_key(const struct sip_step *s, uint32_t cseq);
+/* ... where that is what a REGISTER belongs to: a user's. */
+struct hf_key sip_registration_key(const struct sip_step *s);
 /* Of what the message belongs to: its Call-ID's, a user's REGISTER alone is itself. */
-struct hf_key sip_session_key(const struct sip_step *s);
+static inline struct hf_key sip_session_key(const struct sip_step *s)
+{
+	return s->p->msg.method_id == SIP_REGISTER ? sip_registration_key(s) : sip_call_key(s, s->p->msg.call_id);
+}
 /* The key of a kind with its text in the arena (empty when that is full); at most `cap` of the octets decide. */
 struct hf_key sip_key_of(const struct hf_ctx *ctx, struct hf_bytes label, struct hf_bytes octets, size_t cap);
 /* Says in the question what places a new session, and which dialogs the request names (Replaces, Join, Target-Dialog, Replaces in Refer-To). */

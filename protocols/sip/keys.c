@@ -59,11 +59,9 @@ struct hf_key sip_register_key(const struct sip_step *s, uint32_t cseq)
 	return sip_key_of(s->ctx, HF_LIT("register"), hf_writer_view(&w), SIZE_MAX);
 }
 
-struct hf_key sip_session_key(const struct sip_step *s)
+struct hf_key sip_registration_key(const struct sip_step *s)
 {
-	const struct sip_msg *m = &s->p->msg;
-
-	return m->method_id == SIP_REGISTER && sip_user_key(s).fp ? sip_register_key(s, m->cseq) : sip_call_key(s, m->call_id);
+	return sip_user_key(s).fp ? sip_register_key(s, s->p->msg.cseq) : sip_call_key(s, s->p->msg.call_id);
 }
 
 /* ---- what places a new session: n == 0 where the message has none, or there is no room ---- */

@@ -70,7 +70,8 @@ static void hold(struct parcel *p, const struct hf_act *act)
 		if (!p->hold)
 			parcel_count(p, HF_R_HOLD_LIMIT);
 	}
-	if (p->hold)
+	p->ctx.races |= act->hold.races;
+	if (p->hold && p->ctx.races) /* as a rule there is none */
 		hold_races(p->w, p->hold, act->hold.races);
 }
 
@@ -80,9 +81,19 @@ static void let_go(struct parcel *p, const struct hf_act *act)
 	p->frees = true;
 }
 
+/* Apart, so that who has no connection pays nothing for it. */
+__attribute__((noinline)) static void carried(struct parcel *p)
+{
+	const struct hf_flow_name name = hold_name(p->w, p->hold);
+
+	awaited_add(p->link, &name);
+}
+
 /* What has been let go of is let go when no step can look at it any more. */
 static void settle(struct parcel *p)
 {
+	if (p->link)
+		carried(p);
 	if (p->frees && p->hold)
 		hold_end(p->w, p->hold);
 	else if (p->sheds && p->hold)
@@ -213,11 +224,6 @@ static void steps(struct parcel *p)
 void deliver_run(struct parcel *p)
 {
 	steps(p);
-	if (p->hold && p->link) {
-		const struct hf_flow_name name = hold_name(p->w, p->hold);
-
-		awaited_add(p->link, &name);
-	}
 	if (p->hold)
 		settle(p);
 }

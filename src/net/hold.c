@@ -240,7 +240,8 @@ void hold_end(struct worker *w, struct hold *x)
 		(void)tags_take(&h->tags, x->tag, x);
 		keepers_take(w->net->keepers, x->tag, w);
 	}
-	hold_races(w, x, false);
+	if (x->races)
+		hold_races(w, x, false);
 	wheel_stop(&h->wheel, &x->due);
 	let_go(h, x);
 	x->awake = false;
