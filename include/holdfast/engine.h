@@ -22,6 +22,7 @@
  *   hf_engine_enact          control  O(S * S; the first one J * S)
  *   hf_engine_apply          control  O(both of them)
  *   hf_engine_mark           control  O(1)
+ *   hf_engine_rests          control  O(1)
  *   hf_engine_marked         control  O(1)
  *   hf_engine_weigh          control  O(1)
  *   hf_engine_advise         control  O(1)
@@ -138,6 +139,9 @@ void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on
 bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark);
 /* Whether DOWN says no more than that nobody could connect to it when that was tried last: then whoever connects knows better (question.knocks). Not kept. */
 void hf_engine_unreached(struct hf_engine *e, uint16_t id, bool unreached, uint64_t now_ms);
+/* Whether BUSY is what others think of it, and not its own word: it gets no new sessions, but what is bound to it goes on trying it (drain_moves does not
+ * hold), and who fails there is moved by that. Not kept. */
+void hf_engine_rests(struct hf_engine *e, uint16_t id, bool rests, uint64_t now_ms);
 /* A run-time weight 0..256, or HF_WEIGHT_FILE: back to the file's. */
 #define HF_WEIGHT_FILE 0xffffffffu
 void hf_engine_weigh(struct hf_engine *e, uint16_t id, uint32_t weight, uint64_t now_ms);

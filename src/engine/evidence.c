@@ -72,7 +72,7 @@ bool evidence_leaves(const struct hf_engine *e, const struct hf_question *q, uin
 {
 	switch (state_of(e, server)) {
 	case HF_STATE_DOWN: return evidence_gone(e, q, server, now_ms);
-	case HF_STATE_DRAIN: return atomic_load_explicit(&e->drain_moves, memory_order_relaxed);
+	case HF_STATE_DRAIN: return atomic_load_explicit(&e->drain_moves, memory_order_relaxed) && !atomic_load_explicit(&e->hot[server].rests, memory_order_relaxed);
 	default: return false;
 	}
 }

@@ -45,6 +45,7 @@ struct hot { /* of a member, what deciding reads and hardly anybody writes: 24 o
 	_Atomic bool gone; /* removed and off: its entries are worth nothing */
 	_Atomic bool cuts; /* hf_engine_cuts */
 	_Atomic bool knock; /* down, and who connects knows better: hf_engine_unreached */
+	_Atomic bool rests; /* draining for that alone: hf_engine_rests */
 };
 #define WEIGHT_PARTS 32 /* of a weight: fine enough for a ramp in steps of a thirtieth, and no product of place.c passes 64 bits */
 
@@ -56,7 +57,7 @@ struct member {
 	_Atomic uint64_t since_ms;
 	_Atomic uint32_t slots;
 	_Atomic uint32_t percent, advised; /* hf_engine_advise: of its weight, sessions; 0: none */
-	bool unreached;        /* hf_engine_unreached */
+	bool unreached, rests; /* hf_engine_unreached, hf_engine_rests */
 	bool ramps;            /* in a slow start, since ... */
 	uint64_t ramp_from_ms;
 };

@@ -4,13 +4,16 @@
 
 #define CUTS (1 << HF_MARK_OFF | 1 << HF_MARK_OVER)
 
+/* Whatever is thought of it. */
+static bool is_drained(const struct hf_member_record *r) { return r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_AGENT_DRAIN) || r->removed_ms || !members_weight(r); }
+
 static enum hf_state state_by_marks(const struct hf_member_record *r)
 {
 	if (r->marks & (CUTS | 1 << HF_MARK_AGENT_OFF))
 		return HF_STATE_OFF;
 	if (r->marks & (1 << HF_MARK_DOWN | 1 << HF_MARK_AGENT_DOWN))
 		return HF_STATE_DOWN;
-	if (r->marks & (1 << HF_MARK_DRAIN | 1 << HF_MARK_BUSY | 1 << HF_MARK_AGENT_DRAIN) || r->removed_ms || !members_weight(r))
+	if (is_drained(r) || r->marks & 1 << HF_MARK_BUSY)
 		return HF_STATE_DRAIN;
 	return HF_STATE_UP;
 }
@@ -66,6 +69,7 @@ static void put(struct hf_engine *e, uint16_t id, struct hf_member_record *r, ui
 	atomic_store_explicit(&h->gone, is == HF_STATE_OFF && r->removed_ms, memory_order_relaxed);
 	atomic_store_explicit(&h->cuts, (r->marks & CUTS) != 0, memory_order_relaxed);
 	atomic_store_explicit(&h->knock, e->member[id].unreached && is == HF_STATE_DOWN && !(r->marks & 1 << HF_MARK_AGENT_DOWN), memory_order_relaxed);
+	atomic_store_explicit(&h->rests, e->member[id].rests && is == HF_STATE_DRAIN && !is_drained(r), memory_order_relaxed);
 	if (is != was) {
 		atomic_store_explicit(&e->member[id].since_ms, now_ms, memory_order_relaxed);
 		atomic_store_explicit(&h->state, (uint8_t)is, memory_order_release);
@@ -108,6 +112,17 @@ void hf_engine_unreached(struct hf_engine *e, uint16_t id, bool unreached, uint6
 		return;
 	r = e->kept[id];
 	e->member[id].unreached = unreached;
+	put(e, id, &r, now_ms);
+}
+
+void hf_engine_rests(struct hf_engine *e, uint16_t id, bool rests, uint64_t now_ms)
+{
+	struct hf_member_record r;
+
+	if (!exists(e, id) || e->member[id].rests == rests)
+		return;
+	r = e->kept[id];
+	e->member[id].rests = rests;
 	put(e, id, &r, now_ms);
 }
 
@@ -178,7 +193,7 @@ static void adopt(struct hf_engine *e, uint16_t id, const struct hf_member_conf 
 		atomic_store_explicit(&e->hot[id].state, HF_STATE_OFF, memory_order_relaxed);
 		atomic_store_explicit(&m->percent, 0, memory_order_relaxed);
 		atomic_store_explicit(&m->advised, 0, memory_order_relaxed);
-		m->unreached = false;
+		m->unreached = m->rests = false;
 	}
 	m->used = m->listed = true;
 	if (id > last_id(e))

@@ -70,6 +70,8 @@ static void bad(struct probe *p, const char *why)
 void probe_set_busy(struct probe *p, bool on, uint32_t ms, const char *why)
 {
 	p->busy_until_ms = on && ms ? hf_clock_ms() + ms : 0;
+	p->rests = false; /* unless the caller says so behind it */
+	hf_engine_rests(p->rt->engine, p->id, false, hf_clock_ms());
 	if (probe_busy(p) != on)
 		probe_mark(p, HF_MARK_BUSY, on, on ? why : "");
 }

@@ -72,18 +72,22 @@ static bool can_rest(const struct probe *p)
 	return 2 * up >= p->pool->n_members;
 }
 
-/* A server that fails what it is asked, whatever it says to probes: it keeps its sessions and gets no new ones for a while; then the first failure
- * is enough, until something goes well. */
+/* A server that fails what it is asked, whatever it says to probes: it keeps its sessions and what is bound to it, and gets no new ones for a while; then
+ * the first failure is enough, until something goes well. What is bound to it is so what finds out: when that goes well the rest is over. */
 static void look_at_failures(struct probe *p)
 {
 	struct member_rt *m = &p->rt->members[p->id];
 	unsigned n = atomic_load_explicit(&m->unwell, memory_order_relaxed);
 
+	if (p->rests && !n)
+		probe_set_busy(p, false, 0, "");
 	if (n < UNWELL_MOST || probe_down(p) || probe_busy(p) || !can_rest(p))
 		return;
 	atomic_store_explicit(&m->unwell, UNWELL_MOST - 1, memory_order_relaxed);
 	snprintf(m->last_failure, sizeof m->last_failure, "%u requests in a row failed", n);
 	probe_set_busy(p, true, REST_MS, m->last_failure);
+	p->rests = true;
+	hf_engine_rests(p->rt->engine, p->id, true, hf_clock_ms());
 }
 
 static void look(void *arg)

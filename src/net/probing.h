@@ -34,6 +34,7 @@ struct probe {
 	uint64_t began_ms;            /* the last one */
 	unsigned good, bad;           /* in a row */
 	uint64_t busy_until_ms;
+	bool rests;                   /* busy because it failed what it was asked */
 	struct agent *agent;
 	struct probe *next;
 };

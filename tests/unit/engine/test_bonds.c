@@ -201,6 +201,38 @@ static void moved_by_a_drain(void **state)
 	farm_free(f);
 }
 
+/* hf_engine_rests: what is bound goes on trying a server that only seems ill, until it drains for another reason too, or rests no more; new ones do not.
+ * Fails without `rests` in evidence_leaves, or when members.c put forgets the other reasons. */
+static void tries_who_rests(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 3, 0, 100, T0);
+	struct hf_question q = {.key = {.fp = farm_fp(1)}, .renews = true}, new = {.key = {.fp = farm_fp(2)}};
+	uint16_t at = hf_engine_owner(f->e, slot_of(f->e, farm_fp(1)));
+	struct hf_answer a;
+
+	(void)state;
+	hf_engine_rule(f->e, &(struct hf_rules){.drain_moves = true});
+	while (hf_engine_owner(f->e, slot_of(f->e, new.key.fp)) != at)
+		new.key.fp += (uint64_t)1 << 40;
+	assert_int_equal(farm_learn(f, farm_fp(1), at, HF_LIFE_START, 900, HF_BOND, T0), HF_OK);
+	hf_engine_mark(f->e, at, HF_MARK_BUSY, true, T0);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_true(a.server != at && a.left);
+	hf_engine_rests(f->e, at, true, T0);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_true(a.server == at && !a.left);
+	hf_engine_choose(f->e, &new, &a, T0);
+	assert_int_not_equal(a.server, at);
+	hf_engine_mark(f->e, at, HF_MARK_DRAIN, true, T0);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_not_equal(a.server, at);
+	hf_engine_mark(f->e, at, HF_MARK_DRAIN, false, T0);
+	hf_engine_rests(f->e, at, false, T0);
+	hf_engine_choose(f->e, &q, &a, T0);
+	assert_int_not_equal(a.server, at);
+	farm_free(f);
+}
+
 /* A key that nothing places goes by the fallback, and is remembered all the same; without `unplaced` its own slot would place it. */
 static void unplaced_keys(void **state)
 {
@@ -298,7 +330,7 @@ static void crowded(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(tried_once_more), cmocka_unit_test(moved_by_a_drain),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(tried_once_more), cmocka_unit_test(moved_by_a_drain), cmocka_unit_test(tries_who_rests),
 					   cmocka_unit_test(unplaced_keys), cmocka_unit_test(led_by_the_last), cmocka_unit_test(crowded)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
