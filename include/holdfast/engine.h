@@ -22,6 +22,7 @@
  *   hf_engine_enact          control  O(S * S; the first one J * S)
  *   hf_engine_apply          control  O(both of them)
  *   hf_engine_mark           control  O(1)
+ *   hf_engine_unreached      control  O(1)
  *   hf_engine_rests          control  O(1)
  *   hf_engine_marked         control  O(1)
  *   hf_engine_weigh          control  O(1)
