@@ -107,19 +107,20 @@ struct sockaddr_in load_addr(unsigned port)
 	return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-static int bound(int type, unsigned port)
+/* reuse: of a port that connections have just left. Not for datagrams: there it lets a client's socket have the port of a server. */
+static int bound(int type, bool reuse, unsigned port)
 {
 	struct sockaddr_in a = load_addr(port);
-	int fd = socket(AF_INET, type, 0), one = 1;
+	int fd = socket(AF_INET, type, 0), on = reuse;
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0)
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0)
 		load_die("bind");
 	return fd;
 }
 
 int load_udp(unsigned port)
 {
-	int fd = bound(SOCK_DGRAM | SOCK_NONBLOCK, port), size = QUEUE;
+	int fd = bound(SOCK_DGRAM | SOCK_NONBLOCK, false, port), size = QUEUE;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) != 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
@@ -128,7 +129,7 @@ int load_udp(unsigned port)
 
 int load_listen(unsigned port)
 {
-	int fd = bound(SOCK_STREAM | SOCK_NONBLOCK, port);
+	int fd = bound(SOCK_STREAM | SOCK_NONBLOCK, true, port);
 
 	if (listen(fd, 4096) != 0)
 		load_die("listen");
