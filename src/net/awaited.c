@@ -24,6 +24,14 @@ void awaited_add(struct flow *link, const struct hf_flow_name *hold)
 	a->at[a->n++ % NAMES].generation = hold->generation;
 }
 
+/* What went by this link more than once, again for its client or its CANCEL, is told once: a second word would say that the same had failed twice. */
+static bool was_told(const struct awaited *a, unsigned from, unsigned i)
+{
+	while (from < i && (a->at[from % NAMES].slot != a->at[i % NAMES].slot || a->at[from % NAMES].generation != a->at[i % NAMES].generation))
+		from++;
+	return from < i;
+}
+
 static void tell(struct flow *link, struct hold *x)
 {
 	struct worker *w = link->w;
@@ -49,9 +57,11 @@ void awaited_lost(struct flow *link)
 	struct awaited *a = link->stream->carried;
 	struct worker *w = link->w;
 
-	for (unsigned i = a && a->n > NAMES ? a->n - NAMES : 0; a && w->snap && i < a->n; i++) {
+	unsigned from = a && a->n > NAMES ? a->n - NAMES : 0;
+
+	for (unsigned i = from; a && w->snap && i < a->n; i++) {
 		const struct hf_flow_name name = {(uint8_t)w->index, a->at[i % NAMES].slot, a->at[i % NAMES].generation, w->net->site.boot};
-		struct hold *x = hold_find(w, link->rt, &name);
+		struct hold *x = was_told(a, from, i) ? NULL : hold_find(w, link->rt, &name);
 
 		if (x)
 			tell(link, x);

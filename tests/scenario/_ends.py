@@ -1,5 +1,5 @@
 """Ends that a scenario plays itself, and who holds how many sessions: helpers of the scenarios that send literal messages."""
-import socket
+import socket, struct
 
 from scenario import SLOW
 
@@ -11,6 +11,18 @@ def endpoint(kind=socket.SOCK_DGRAM, port=0, host="127.0.0.1"):
     c.bind((host, port))
     c.settimeout(10 * SLOW)
     return c, "%s:%d" % c.getsockname()
+
+
+def read_and_reset(listener, end=b"", times=1):
+    """what the next connection says, until so many of `end` have come; it is reset then"""
+    conn, _ = listener.accept()
+    conn.settimeout(10 * SLOW)
+    got = conn.recv(65535)
+    while end and got.count(end) < times:
+        got += conn.recv(65535)
+    conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    conn.close()
+    return got
 
 
 def hop(at):

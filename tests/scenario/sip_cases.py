@@ -3,7 +3,7 @@ to hold in its docstring. Those that literal octets can show are unit tests."""
 import concurrent.futures, contextlib, os, re, select, socket, struct, sys, threading, time
 
 from _desk import sockets
-from _ends import endpoint, hop, sessions
+from _ends import endpoint, hop, read_and_reset, sessions
 from scenario import PEERS, SLOW, check, equal, until
 
 sys.path.insert(0, PEERS)
@@ -148,14 +148,7 @@ def b88_a_dead_connection(s):
         listener.settimeout(10 * SLOW)
         g = s.gateway(s.ini_gateway("b88") + s.ini_sip(["b88 tcp://127.0.0.1:%d" % listener.getsockname()[1]], "probe = none\nconnections = 1", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b88")
         c, me = endpoint()
-
-        def reset():
-            conn, _ = listener.accept()
-            conn.settimeout(10 * SLOW)
-            got = conn.recv(65535)
-            conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            conn.close()
-            return [int(x) for x in re.findall(rb"Call-ID: dead(\d+)@", got)]
+        reset = lambda: [int(x) for x in re.findall(rb"Call-ID: dead(\d+)@", read_and_reset(listener))]
         with c:
             rest = sockets(g)
             for n in range(1, 31):

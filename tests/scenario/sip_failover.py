@@ -1,9 +1,9 @@
 """Servers that refuse, are silent, die or take no connection while calls are set up: another one answers, within try-timeout and half a second, no call is
 at two servers, and no session of a living server is lost. CANCEL and restarts in the middle of it. Two workers, so that half of the answers land on
 another one than the request's. Without holds each call for such a server fails."""
-import contextlib, os, signal, socket, struct, sys, time
+import contextlib, os, signal, socket, sys, time
 
-from _ends import endpoint, homes, hop, request, sessions
+from _ends import endpoint, homes, hop, read_and_reset, request, sessions
 from scenario import FULL, PEERS, SLOW, check, equal, place, until
 
 sys.path.insert(0, PEERS)
@@ -197,15 +197,8 @@ def reset_when_asked(s):
         listener.settimeout(10 * SLOW)
         g = s.gateway(ini(s, "rst", ["rst1 tcp://127.0.0.1:%d" % listener.getsockname()[1], f"rst2 {at_b}"], pool="probe = none\nload-factor = off", wait=PATIENT,
                           listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="rst")
-
-        def reset():
-            conn, _ = listener.accept()
-            conn.settimeout(10 * SLOW)
-            got = conn.recv(65535)
-            conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            conn.close()
-            return Message(got).all("via")
-        numbers = homes(g, "rst", dict(rst1=5))["rst1"]
+        reset = lambda: Message(read_and_reset(listener)).all("via")
+        numbers = homes(g, "rst", dict(rst1=6))["rst1"]
         for n, method in zip(numbers, ("INVITE", "MESSAGE", "REGISTER", "INVITE")):
             with socket.create_connection(hop(g.at("calls", "tcp")), 20) as t:
                 t.settimeout(10 * SLOW)
@@ -224,6 +217,18 @@ def reset_when_asked(s):
             conn.settimeout(10 * SLOW)
             asked = conn.recv(65535)
             equal(Message(asked).all("via"), first, "asked again")
+            conn.sendall(answer(asked, 486))
+            equal(Message(c.recv(65535)).code, 486, "its answer")
+        for _ in range(3):                                 # three copies over one connection are one request
+            c.sendto(request(me, numbers[5], mark="rst"), hop(g.at()))
+        read_and_reset(listener, b"\r\n\r\n", 3)
+        conn, _ = listener.accept()
+        with conn:
+            conn.settimeout(10 * SLOW)
+            asked = conn.recv(65535)
+            b.settimeout(0.3)
+            with contextlib.suppress(socket.timeout):
+                check(False, "the next server was asked beside:", Message(b.recv(65535)).start)
             conn.sendall(answer(asked, 486))
             equal(Message(c.recv(65535)).code, 486, "its answer")
         g.stop()
