@@ -2,7 +2,7 @@
  * do fits well into one worker, the first one reads the others' sockets in the pause that it makes anyway (gather.c); half as many wake, and nothing
  * that a transaction's two sides tell each other crosses threads. With more to do, each has its own again.
  * A peer's datagrams keep their order: a socket changes hands between two turns of who reads it, with nothing read and not dealt with. What was held
- * before is found by its tag (keepers.h). Flows of datagrams stay where they are, for a flow never changes worker. Knows no protocol. */
+ * before is found by its tag (keepers.h). Where datagrams are flows nothing is lent. Knows no protocol. */
 #include "lend.h"
 
 #include "holdfast/clock.h"
@@ -59,10 +59,9 @@ static void give_back(struct listening *l, uint64_t again_ms)
 static bool may_lend(struct listening *l, unsigned own)
 {
 	struct hf_net *net = l->w->net;
-	const struct snap_service *s = snap_service(l->w->snap, l->service);
 	uint64_t at = atomic_load_explicit(&net->lend_at_ms, memory_order_relaxed);
 
-	return l->gather.pause_ms && !s->rt->front->datagram_flows && l->w->now_ms >= at && atomic_load(&l->socks->paused) &&
+	return l->gather.pause_ms && l->w->now_ms >= at && atomic_load(&l->socks->paused) &&
 	       own + atomic_load_explicit(&net->workers[0].effort.permille, memory_order_relaxed) <= LEND_MOST &&
 	       atomic_compare_exchange_strong(&net->lend_at_ms, &at, l->w->now_ms + BETWEEN_MS);
 }
@@ -81,17 +80,18 @@ static void lend(struct listening *l)
 	timer_stop(&l->gather.timer);
 }
 
-void lend_turn(struct listening *l)
+void lend_turn(struct listening *l, const struct snap_service *s)
 {
 	struct worker *w = l->w;
-	bool pauses = l->gather.pause_ms != 0;
+	bool flows = s->rt->front->datagram_flows; /* since a reload, maybe: a flow never changes worker */
+	bool pauses = l->gather.pause_ms != 0 && !flows;
 	unsigned own;
 
 	if (w->net->n_workers == 1)
 		return;
 	own = effort(w);
 	if (w->index) {
-		if (may_lend(l, own))
+		if (!flows && may_lend(l, own))
 			lend(l);
 		return;
 	}

@@ -168,7 +168,7 @@ void udp_readable(void *arg, unsigned what)
 			more |= read_socket(l, s, l->socks->fd[i], &got);
 	gather_turn(l, got, more);
 	pressure_turn(l, more);
-	lend_turn(l);
+	lend_turn(l, s);
 }
 
 int udp_fetch(struct worker *w, int fd, struct hf_bytes got[UDP_BATCH])

@@ -89,8 +89,8 @@ static void lent(void)
 {
 	gather(0);
 	gather(1);
-	lend_turn(l[0]);
-	lend_turn(l[1]);
+	lend_turn(l[0], &rig.service);
+	lend_turn(l[1], &rig.service);
 	assert_true(l[1]->away && lend_is_lent(l[0], 1));
 }
 
@@ -130,7 +130,7 @@ static void not_lent(unsigned first, unsigned second)
 {
 	effort(0, first);
 	effort(1, second);
-	lend_turn(l[1]);
+	lend_turn(l[1], &rig.service);
 	assert_false(l[1]->away || lend_is_lent(l[0], 1));
 }
 
@@ -142,7 +142,7 @@ static void keeps(void **state)
 	gather(1);
 	not_lent(0, 0);
 	gather(0);
-	lend_turn(l[0]);
+	lend_turn(l[0], &rig.service);
 	not_lent(126, 125);
 	not_lent(1000000, 0);
 	rig_front.datagram_flows = true;
@@ -153,7 +153,7 @@ static void keeps(void **state)
 	l[1]->w->now_ms++;
 	effort(0, 125);
 	effort(1, 125);
-	lend_turn(l[1]);
+	lend_turn(l[1], &rig.service);
 	assert_true(l[1]->away);
 	assert_int_equal(rig.net->lend_at_ms, l[1]->w->now_ms + 500);
 }
@@ -180,10 +180,10 @@ static void busy(void **state)
 	(void)state;
 	lent();
 	effort(0, 500);
-	lend_turn(l[0]);
+	lend_turn(l[0], &rig.service);
 	assert_true(lend_is_lent(l[0], 1));
 	effort(0, 501);
-	lend_turn(l[0]);
+	lend_turn(l[0], &rig.service);
 	is_back(5000);
 }
 
@@ -197,9 +197,20 @@ static void no_pause(void **state)
 		gather_turn(l[0], 0, false);
 	}
 	effort(0, 10);
-	lend_turn(l[0]);
+	lend_turn(l[0], &rig.service);
 	assert_false(socks->paused);
 	is_back(500);
+}
+
+/* Back when a reload has made the port one of a protocol whose datagrams are flows. Fails when lend_turn does not look at that for the first worker. */
+static void flows(void **state)
+{
+	(void)state;
+	lent();
+	rig_front.datagram_flows = true;
+	lend_turn(l[0], &rig.service);
+	assert_false(lend_is_lent(l[0], 1));
+	assert_false(socks->paused);
 }
 
 /* A listener that ends at either worker leaves each with its own. Fails when lend_end does nothing. */
@@ -223,10 +234,10 @@ static void measured(void **state)
 	(void)state;
 	gather(0);
 	w->now_us += 100000;
-	lend_turn(l[0]);
+	lend_turn(l[0], &rig.service);
 	assert_in_range(w->effort.permille, 0, 1000);
 	w->now_us += 200000;
-	lend_turn(l[0]);
+	lend_turn(l[0], &rig.service);
 	assert_int_equal(w->effort.permille, 1000000);
 }
 
@@ -234,7 +245,7 @@ static void measured(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(lends), T(keeps), T(busy), T(no_pause), T(ends), T(measured)};
+	const struct CMUnitTest tests[] = {T(lends), T(keeps), T(busy), T(no_pause), T(flows), T(ends), T(measured)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
