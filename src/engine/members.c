@@ -104,27 +104,19 @@ void hf_engine_mark(struct hf_engine *e, uint16_t id, enum hf_mark mark, bool on
 	put(e, id, &r, now_ms);
 }
 
-void hf_engine_unreached(struct hf_engine *e, uint16_t id, bool unreached, uint64_t now_ms)
+/* What is known of a mark, and not kept. */
+static void qualify(struct hf_engine *e, uint16_t id, bool *what, bool is, uint64_t now_ms)
 {
-	struct hf_member_record r;
+	struct hf_member_record r = e->kept[id];
 
-	if (!exists(e, id) || e->member[id].unreached == unreached)
+	if (*what == is || !exists(e, id))
 		return;
-	r = e->kept[id];
-	e->member[id].unreached = unreached;
+	*what = is;
 	put(e, id, &r, now_ms);
 }
 
-void hf_engine_rests(struct hf_engine *e, uint16_t id, bool rests, uint64_t now_ms)
-{
-	struct hf_member_record r;
-
-	if (!exists(e, id) || e->member[id].rests == rests)
-		return;
-	r = e->kept[id];
-	e->member[id].rests = rests;
-	put(e, id, &r, now_ms);
-}
+void hf_engine_unreached(struct hf_engine *e, uint16_t id, bool unreached, uint64_t now_ms) { qualify(e, id, &e->member[id].unreached, unreached, now_ms); }
+void hf_engine_rests(struct hf_engine *e, uint16_t id, bool rests, uint64_t now_ms) { qualify(e, id, &e->member[id].rests, rests, now_ms); }
 
 bool hf_engine_marked(const struct hf_engine *e, uint16_t id, enum hf_mark mark) { return exists(e, id) && e->kept[id].marks & 1 << mark; }
 
