@@ -267,6 +267,14 @@ static inline void hk_init(struct hk *h)
 	h->k.ctx.conf = &h->k.conf;
 }
 
+/* What is longer than 900 octets goes over TCP. */
+static inline void hk_init_by_length(struct hk *h)
+{
+	hk_init(h);
+	h->k.conf.udp_to_tcp = 900;
+	kit_listener(&h->k, 1, "tcp://192.0.2.1:5060", false);
+}
+
 static inline void hk_went(struct hk *h, unsigned i, unsigned server, const char *method)
 {
 	assert_in_range(i, 0, h->n_sent - 1);

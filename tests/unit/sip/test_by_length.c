@@ -162,9 +162,7 @@ static struct hk h;
 static int up(void **state)
 {
 	(void)state;
-	hk_init(&h);
-	h.k.conf.udp_to_tcp = 900;
-	kit_listener(&h.k, 1, "tcp://192.0.2.1:5060", false);
+	hk_init_by_length(&h);
 	return 0;
 }
 
