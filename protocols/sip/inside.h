@@ -390,6 +390,8 @@ void sip_answer_on(struct sip_step *s, const struct sip_hf *hf, unsigned status)
 bool sip_learn_busy(struct sip_step *s, const struct sip_hf *hf);
 /* Is the topmost Via ours? */
 bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf);
+/* Does an answer speak against the server itself: 503, and those of the others that say so (RFC 3261 21.5) and that the operator counts among failover-codes? */
+bool sip_speaks_ill(const struct sip_conf *conf, unsigned status);
 /* Where a Via parameter of ours leads. */
 void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_send *send);
 bool sip_stun(struct sip_step *s);

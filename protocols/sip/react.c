@@ -180,7 +180,7 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *state, const struct si
 		answer_success(s, &h, hf, i);
 		return;
 	}
-	if (i >= 0 && status == 503 && !sip_held_over(&h, (unsigned)i) && !sip_learn_busy(s, hf))
+	if (i >= 0 && sip_speaks_ill(s->conf, status) && !sip_held_over(&h, (unsigned)i) && !sip_learn_busy(s, hf))
 		sip_held_evidence(s, hf->server);
 	if (i < 0 || (h.done == i + 1)) { /* again: its ACK is the client's */
 		sip_held_relay(s, &h, hf, i);

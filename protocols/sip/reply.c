@@ -145,6 +145,11 @@ void sip_answer_on(struct sip_step *s, const struct sip_hf *hf, unsigned status)
 		sip_drop(s, HF_R_NO_MEMORY);
 }
 
+bool sip_speaks_ill(const struct sip_conf *conf, unsigned status)
+{
+	return status == 503 || ((status == 500 || status == 502 || status == 504) && sip_codes_have(&conf->failover_codes, status));
+}
+
 static void learn_well(struct sip_step *s, const struct sip_hf *hf)
 {
 	struct hf_act *a = hf_act(s->acts, HF_ACT_EVIDENCE);
@@ -163,7 +168,7 @@ static void to_hold(struct sip_step *s, const struct sip_hf *hf)
 		sip_drop(s, SIP_R_ABSORBED);
 		return;
 	}
-	if (status >= 200 && status != 503)
+	if (status >= 200 && !sip_speaks_ill(s->conf, status))
 		learn_well(s, hf);
 	if (status >= 300 || (status >= 200 && s->ctx->races)) {
 		hf_act(s->acts, HF_ACT_PASS)->note.to = hf->hold;

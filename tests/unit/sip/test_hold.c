@@ -313,6 +313,27 @@ static void others_refused(void **state)
 	assert_int_equal(h.evidence[0].evidence.server, hk_server(&h, 0));
 }
 
+/* Whatever the operator passes over for 500 counts against its server like 503, so that one that answers each call so is taken out (net counts five in a
+ * row); by itself 500 speaks of a call, as 404 does whatever is passed over. Fails when sip_speaks_ill looks at 503 alone, or at less than the status. */
+static void b105_refused_with_500(void **state)
+{
+	static const struct { const char *codes, *status; bool next, ill; } rows[] = {
+		{"503", "500 Down", false, false}, {"500 503", "500 Down", true, true}, {"502", "502 Bad Gateway", true, true}, {"504", "504 Late", true, true},
+		{"404 501", "404 Not Here", true, false}, {"404 501", "501 What", true, false}, {"486", "503 Full", false, true}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		kit_custom(&h.k, "failover-codes", rows[i].codes);
+		h.on = false;
+		invite();
+		hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, rows[i].status));
+		assert_int_equal(h.n_sent, rows[i].next ? 2 : 1);
+		assert_int_equal(h.n_evidence, 1);
+		assert_int_equal(h.evidence[0].evidence.server, hk_server(&h, 0));
+		assert_int_equal(h.evidence[0].evidence.what, rows[i].ill ? HF_EVIDENCE_FAILED : HF_EVIDENCE_OK);
+	}
+}
+
 /* No more than max-attempts servers are asked. */
 static void b141_bounded(void **state)
 {
@@ -398,6 +419,35 @@ static void cancel_while_ringing(void **state)
 	hk_feed(&h, 1600, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "s"}));
 	hk_went(&h, 0, 0, "ACK ");
 	hk_same_branch(h.sent[0].text, first);
+}
+
+/* Three copies of a CANCEL, before and behind a 180: each has its 200, and the client one 487; what rings hears each under one branch. Fails when a copy is taken
+ * for a CANCEL of nothing (481 or silence), or ends the request a second time. */
+static void b63_cancel_three_times(void **state)
+{
+	(void)state;
+	invite();
+	for (unsigned i = 0; i < 3; i++) {
+		cancel(1100 + 500 * i);
+		hk_told(&h, 0, "200 OK");
+		assert_int_equal(h.n_sent, i ? 1 : 2);
+	}
+	h.on = false;
+	invite();
+	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "180 Ringing"));
+	for (unsigned i = 0; i < 3; i++) {
+		cancel(1300 + 10 * i);
+		assert_int_equal(h.n_sent, 2);
+		hk_told(&h, 0, "200 OK");
+		hk_went(&h, 1, 0, "CANCEL ");
+		hk_same_branch(h.sent[1].text, first);
+	}
+	hk_feed(&h, 1500, PBX(1), hk_answer(&h, first, "487 Request Terminated"));
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "487 ");
+	cancel(1600);
+	assert_int_equal(h.n_sent, 1);
+	hk_told(&h, 0, "200 OK");
 }
 
 /* It rang, was cancelled, and is dead: CANCEL is repeated (ours to do, since the client had its 200), then 487 comes from here, 8 s behind the
@@ -797,7 +847,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
-		T(ringing_stays), T(others_refused), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(dead_behind_cancel), T(cancel_without_the_copy),
+		T(ringing_stays), T(others_refused), T(b105_refused_with_500), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(b63_cancel_three_times), T(dead_behind_cancel), T(cancel_without_the_copy),
 		T(cancel_too_late), T(late_200), T(two_200s), T(connection_lost), T(lost_and_out_of_reach), T(told_late), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(answered_over_a_restart), T(refused_over_a_restart), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
 
