@@ -14,16 +14,26 @@ static bool never_resolved(struct hf_bytes host)
 	return host.n >= sizeof tail && hf_bytes_ieq(hf_bytes_sub(host, host.n - (sizeof tail - 1), host.n), HF_LIT(".invalid"));
 }
 
-/* By which of our listeners a client with this address is reached: one that does not face the servers, and the one that the request
- * came to before others. A datagram needs a socket of its kind; a connection can be dialled without a listener, and is then named by another. */
-static const struct hf_listener_info *listener_to(const struct sip_step *s, const struct hf_addr *to, enum hf_transport transport)
+/* The listener by which the dialog's other side reaches us, which the last of our Routes names: what goes there leaves by it (RFC 5658 5), since a
+ * firewall or NAT there may know no other. One that the server reaches us by is no such: it may be all that its own configuration says of us. */
+static const struct hf_listener_info *listener_named(const struct sip_step *s, struct hf_addr *local)
+{
+	const struct sip_parcel *p = s->p;
+	const struct hf_listener_info *l = p->own_routes ? sip_listener_named(s, &p->msg.route[p->own_routes - 1].uri, local) : NULL;
+
+	return l && !l->inside ? l : NULL;
+}
+
+/* By which of our listeners a client with this address is reached: the one that the dialog names, else one that does not face the servers, and the one that
+ * the request came to before others. A datagram needs a socket of its kind; a connection can be dialled without a listener, and is then named by another. */
+static const struct hf_listener_info *listener_to(const struct sip_step *s, const struct hf_addr *to, enum hf_transport transport, const struct hf_listener_info *named)
 {
 	const struct hf_listener_info *best = NULL;
 	int most = -1;
 
 	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
 		const struct hf_listener_info *l = &s->ctx->listeners[i];
-		int score = 4 * (l->transport == transport) + 2 * !l->inside + (l == s->ev->listener);
+		int score = 8 * (l->transport == transport) + 4 * (l == named) + 2 * !l->inside + (l == s->ev->listener);
 
 		if (l->addr.family != to->family || (transport == HF_UDP && l->transport != HF_UDP) || score <= most ||
 		    hf_transport_is_web(l->transport) != hf_transport_is_web(transport))
@@ -66,10 +76,16 @@ static struct sip_hop leave_by(const struct sip_step *s, struct sip_hop hop)
 
 static struct sip_hop to_addr(const struct sip_step *s, struct sip_hop hop)
 {
+	const struct hf_listener_info *named;
+	struct hf_addr local = {0};
+
 	if (sip_own_addr(s, &hop.addr))
 		return (struct sip_hop){.kind = SIP_HOP_SELF};
 	hop.kind = SIP_HOP_ADDR;
-	hop.out = listener_to(s, &hop.addr, hop.transport);
+	named = listener_named(s, &local);
+	hop.out = listener_to(s, &hop.addr, hop.transport, named);
+	if (hop.out && hop.out == named)
+		hop.local = local;
 	if (hop.out && hf_transport_is_web(hop.transport))
 		hop.transport = hop.out->transport;
 	return leave_by(s, hop);

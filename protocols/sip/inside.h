@@ -211,6 +211,8 @@ enum hf_transport sip_transport_of(const struct sip_uri *u);
 struct sip_face { struct hf_bytes text; enum hf_transport transport; };
 struct sip_face sip_face_of(struct hf_arena *arena, const struct hf_listener_info *l, const struct hf_addr *local);
 const struct hf_listener_info *sip_listener_of(const struct hf_ctx *ctx, uint32_t hash);
+/* The listener that a Route of ours names, and which of a wildcard's addresses; NULL: only a domain, or a listener that is gone. */
+const struct hf_listener_info *sip_listener_named(const struct sip_step *s, const struct sip_uri *u, struct hf_addr *local);
 
 /* ---- hop.c: where a server's request goes ---- */
 
@@ -388,10 +390,10 @@ void sip_reply_held(struct sip_step *s, void *state);
 void sip_answer_on(struct sip_step *s, const struct sip_hf *hf, unsigned status);
 /* 503 with Retry-After: the server rests. False: it is none. */
 bool sip_learn_busy(struct sip_step *s, const struct sip_hf *hf);
-/* Is the topmost Via ours? */
-bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf);
 /* Does an answer speak against the server itself: 503, and those of the others that say so (RFC 3261 21.5) and that the operator counts among failover-codes? */
 bool sip_speaks_ill(const struct sip_conf *conf, unsigned status);
+/* Is the topmost Via ours? */
+bool sip_read_ours(const struct sip_step *s, struct sip_hf *hf);
 /* Where a Via parameter of ours leads. */
 void sip_return_to(const struct sip_step *s, const struct sip_hf *hf, struct hf_send *send);
 bool sip_stun(struct sip_step *s);

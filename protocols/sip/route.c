@@ -27,15 +27,18 @@ static struct hf_bytes host_of(struct hf_bytes text, uint16_t *port)
 	return hf_bytes_sub(text, 0, colon);
 }
 
+static bool advertised(const struct hf_listener_info *l, struct hf_bytes host, uint16_t port)
+{
+	uint16_t p = l->addr.port;
+
+	return l->advertise.n && hf_bytes_ieq(host_of(l->advertise, &p), host) && p == port;
+}
+
 static bool own_advertised(const struct sip_step *s, struct hf_bytes host, uint16_t port)
 {
-	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
-		const struct hf_listener_info *l = &s->ctx->listeners[i];
-		uint16_t p = l->addr.port;
-
-		if (l->advertise.n && hf_bytes_ieq(host_of(l->advertise, &p), host) && p == port)
+	for (unsigned i = 0; i < s->ctx->n_listeners; i++)
+		if (advertised(&s->ctx->listeners[i], host, port))
 			return true;
-	}
 	return false;
 }
 
@@ -95,6 +98,28 @@ bool sip_is_own(const struct sip_step *s, const struct sip_uri *u)
 			return true;
 	}
 	return own_advertised(s, u->host, port) || own_name(s, u);
+}
+
+const struct hf_listener_info *sip_listener_named(const struct sip_step *s, const struct sip_uri *u, struct hf_addr *local)
+{
+	enum hf_transport t = sip_transport_of(u);
+	struct hf_addr a = {.port = u->port ? u->port : sip_usual_port(t)};
+	bool literal = hf_addr_read_ip(u->host, &a) == HF_OK;
+
+	*local = (struct hf_addr){0};
+	for (unsigned i = 0; i < s->ctx->n_listeners; i++) {
+		const struct hf_listener_info *l = &s->ctx->listeners[i];
+
+		if (l->transport != t)
+			continue;
+		if (l->advertise.n ? advertised(l, u->host, a.port) : literal && hf_addr_eq(&l->addr, &a))
+			return l;
+		if (l->advertise.n || !literal || !l->wildcard || l->addr.family != a.family || l->addr.port != a.port)
+			continue;
+		*local = a;
+		return l;
+	}
+	return NULL;
 }
 
 /* ---- tokens and our Routes ---- */

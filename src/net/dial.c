@@ -52,7 +52,7 @@ static void begin(struct flow *f, const struct snap_member *m, uint64_t timeout_
 	bool done, speaks = first.n || buf_len(&s->out);
 
 	f->phase = PHASE_DIALING;
-	s->fd = sock_dial(&m->addr);
+	s->fd = sock_dial(&m->addr, NULL);
 	if (s->fd < 0) {
 		f->failed = sock_want(errno) ? HF_R_NO_MEMORY : HF_R_DIAL_FAILED;
 		return;

@@ -58,6 +58,7 @@ struct stream {
 	bool link;             /* we dialled it; source is whom */
 	uint8_t index;         /* of several links to one address */
 	uint32_t identity;     /* layers_identity, as it was dialled */
+	uint8_t from[16];      /* a link: the address that it was to leave from, 0: any */
 	bool cut;              /* what waits in `out` begins inside a message */
 	bool aside;            /* a link to a member that is spoken to in another way: whether it can be made says nothing of its health */
 	bool again;            /* a link that carries what another could not send: there is no third */

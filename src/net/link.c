@@ -1,5 +1,6 @@
 /* Links: connections that this worker dialled, to members and to next hops, kept and used again. A member has several, and one key always
- * uses the same one, so that a call's messages keep their order. A link that breaks is dialled anew by the next message. */
+ * uses the same one, so that a call's messages keep their order; what leaves from another address of ours has others. A link that breaks is dialled anew by
+ * the next message. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -28,13 +29,21 @@ static struct flow **bucket_of(struct links *l, uint16_t service, const struct h
 
 static struct hf_bytes host_of(const struct link_to *to) { return to->member ? to->member->tls_name : to->host; }
 
-static struct flow *find(struct worker *w, const struct snap_service *s, const struct link_to *to)
+/* The address of the listener that takes what comes back, which a front names as ours: whom we dial may know us by it, and the system would take the first
+ * of an interface. Family 0: the system's choice, which is what a wildcard listener's front names. */
+static struct hf_addr from_of(const struct hf_listener_info *out, const struct hf_addr *to)
+{
+	return out && !out->wildcard && out->addr.family == to->family ? out->addr : (struct hf_addr){0};
+}
+
+/* from NULL: whatever address it leaves from */
+static struct flow *find(struct worker *w, const struct snap_service *s, const struct link_to *to, const struct hf_addr *from)
 {
 	uint32_t identity = layers_identity(s->pool, host_of(to), to->transport);
 
 	for (struct flow *f = *bucket_of(w->links, s->rt->id, &to->addr, to->index); f; f = f->stream->next_link)
 		if (f->service == s->rt->id && f->stream->index == to->index && f->transport == to->transport && f->stream->identity == identity &&
-		    hf_addr_eq(&f->source, &to->addr) && !f->end && !f->side[HF_CLIENT].eof)
+		    (!from || memcmp(f->stream->from, from->ip, sizeof from->ip) == 0) && hf_addr_eq(&f->source, &to->addr) && !f->end && !f->side[HF_CLIENT].eof)
 			return f;
 	return NULL;
 }
@@ -52,11 +61,11 @@ void link_forget(struct flow *f)
 		*at = f->stream->next_link;
 }
 
-static bool dial(struct flow *f, const struct snap_service *s, struct hf_bytes host)
+static bool dial(struct flow *f, const struct snap_service *s, const struct hf_addr *from, struct hf_bytes host)
 {
 	struct side *c = &f->side[HF_CLIENT];
 
-	c->fd = sock_dial(&f->source);
+	c->fd = sock_dial(&f->source, from->family ? from : NULL);
 	if (c->fd < 0)
 		return false;
 	f->local = sock_local(c->fd);
@@ -70,6 +79,7 @@ static bool dial(struct flow *f, const struct snap_service *s, struct hf_bytes h
 
 static struct flow *make(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
 {
+	const struct hf_addr from = from_of(out, &to->addr);
 	struct flow *f = flow_new(w, true), **at;
 
 	if (!f)
@@ -81,6 +91,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	f->transport = to->transport;
 	f->stream->index = (uint8_t)to->index;
 	f->stream->identity = layers_identity(s->pool, host_of(to), to->transport);
+	memcpy(f->stream->from, from.ip, sizeof from.ip);
 	flow_at(f, s->pool->rt, to->member);
 	f->stream->link = true;
 	f->stream->aside = to->member && to->member->transport != to->transport;
@@ -91,7 +102,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 	atomic_fetch_add_explicit(&w->net->open_flows, 1, memory_order_relaxed);
 	worker_bump(&s->rt->counts[w->index].flows, 1);
 	worker_bump(&s->rt->counts[w->index].open_flows, 1);
-	if (!dial(f, s, host_of(to))) {
+	if (!dial(f, s, &from, host_of(to))) {
 		stream_end_later(f, HF_R_DIAL_FAILED); /* not now: a step may be running */
 		return NULL;
 	}
@@ -100,14 +111,15 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 
 struct flow *link_open(struct worker *w, const struct snap_service *s, const struct link_to *to)
 {
-	struct flow *f = find(w, s, to);
+	struct flow *f = find(w, s, to, NULL);
 
 	return f && f->phase == PHASE_MESSAGES ? f : NULL;
 }
 
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)
 {
-	struct flow *f = find(w, s, to);
+	const struct hf_addr from = from_of(out, &to->addr);
+	struct flow *f = find(w, s, to, &from);
 
 	if (f)
 		return f;

@@ -109,6 +109,7 @@ static int connect_to(const struct hf_addr *a, bool stream, bool speaks, const s
 	if (bind_to) {
 		socklen_t m = sock_put_addr(&from, bind_to);
 
+		set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1); /* a port may serve several, towards different ends */
 		if (bind(fd, (struct sockaddr *)&from, m) != 0)
 			return fail(fd);
 	}
@@ -120,7 +121,18 @@ static int connect_to(const struct hf_addr *a, bool stream, bool speaks, const s
 }
 
 int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to) { return connect_to(a, stream, false, bind_to); }
-int sock_dial(const struct hf_addr *a) { return connect_to(a, true, true, NULL); }
+
+int sock_dial(const struct hf_addr *a, const struct hf_addr *from)
+{
+	struct hf_addr at = from ? *from : (struct hf_addr){0};
+	int fd;
+
+	at.port = 0;
+	fd = connect_to(a, true, true, from ? &at : NULL);
+	if (fd < 0 && from && (errno == EINVAL || errno == EADDRNOTAVAIL || errno == ENETUNREACH))
+		fd = connect_to(a, true, true, NULL);
+	return fd;
+}
 
 bool sock_want(int e) { return e == EMFILE || e == ENFILE || e == ENOMEM || e == ENOBUFS || e == EADDRNOTAVAIL; }
 

@@ -14,8 +14,9 @@ struct hf_addr sock_local(int fd);
 int sock_listen(const struct hf_addr *a, bool stream, uint64_t rcvbuf);
 /* A non-blocking connect under way or done; -1: errno. bind_to may be NULL. */
 int sock_connect(const struct hf_addr *a, bool stream, const struct hf_addr *bind_to);
-/* The same for a stream on which octets follow at once: they bring the handshake's last acknowledgement along, a packet less. */
-int sock_dial(const struct hf_addr *a);
+/* The same for a stream on which octets follow at once: they bring the handshake's last acknowledgement along, a packet less. It leaves from the address of
+ * `from` (NULL: the system's choice), or from the system's where that leads nowhere, such as from a loopback address to another host. */
+int sock_dial(const struct hf_addr *a, const struct hf_addr *from);
 /* An errno of ours alone: descriptors, memory or ports have run out here; it says nothing about the peer. */
 bool sock_want(int e);
 /* 0 or the errno of a connect that has ended. */

@@ -75,20 +75,96 @@ static void max_forwards_is_added(void **state)
 	assert_true(kit_says(&k, CRLF "Max-Forwards: 70" CRLF "Via: SIP/2.0/UDP 192.0.2.51;branch=z9hG4bKx" CRLF));
 }
 
-/* Two sockets, two names: the side it leaves by on top, and each direction comes back by its own (RFC 5658 5). */
-static void two_record_routes_over_two_sockets(void **state)
+static unsigned record_routes(void)
 {
+	unsigned n = 0;
+
+	for (const char *p = k.out; (p = strstr(p, CRLF "Record-Route: ")); p += 2)
+		n++;
+	return n;
+}
+
+/* Both Record-Routes as Route lines: of who got them, or reversed of who sent the request. */
+static const char *route_lines(bool reversed)
+{
+	static char buf[600];
+	const char *p = strstr(k.out, "Record-Route: ") + 14, *q = strstr(p, "Record-Route: ") + 14;
+	const char *first = reversed ? q : p, *second = reversed ? p : q;
+
+	snprintf(buf, sizeof buf, "Route: %.*s" CRLF "Route: %.*s" CRLF, (int)strcspn(first, CRLF), first, (int)strcspn(second, CRLF), second);
+	return buf;
+}
+
+/* Two sockets, two names, whatever tells them apart: the side it leaves by on top, and Via names that (RFC 3261 16.6 steps 4 and 8, RFC 5658 5). One socket,
+ * one name. Fails when write_record_routes compares less than transport, address and port. */
+static void b20_two_sockets_two_names(void **state)
+{
+	static const struct { const char *out; enum hf_transport t; const char *via, *end; } rows[] = {
+		{"udp://192.0.2.1:5062", HF_UDP, "Via: SIP/2.0/UDP 192.0.2.1:5062;", "@192.0.2.1:5062;lr>"},
+		{"udp://192.0.2.2:5060", HF_UDP, "Via: SIP/2.0/UDP 192.0.2.2:5060;", "@192.0.2.2:5060;lr>"},
+		{"udp://[2001:db8::1]:5060", HF_UDP, "Via: SIP/2.0/UDP [2001:db8::1]:5060;", "@[2001:db8::1]:5060;lr>"},
+		{"tcp://192.0.2.1:5060", HF_TCP, "Via: SIP/2.0/TCP 192.0.2.1:5060;", "@192.0.2.1:5060;transport=tcp;lr>"},
+		{"udp://10.0.0.1:5062", HF_UDP, "Via: SIP/2.0/UDP 10.0.0.1:5062;", "@10.0.0.1:5062;lr>"},
+	};
 	char line[200];
 
 	(void)state;
-	kit_listener(&k, 1, "udp://10.0.0.1:5062", true);
-	k.chosen.out = &k.listeners[1];
-	k.chosen.out_addr = k.listeners[1].addr;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		kit_listener(&k, 1, rows[i].out, true);
+		k.chosen.transport = rows[i].t;
+		k.chosen.out = &k.listeners[1];
+		k.chosen.out_addr = k.listeners[1].addr;
+		kit_feed(&k, "192.0.2.51:5060", kit_request((struct kit_request){.method = "INVITE"}));
+		assert_int_equal(record_routes(), 2);
+		assert_non_null(strstr(kit_header(&k, "Via: ", line, sizeof line), rows[i].via));
+		assert_non_null(strstr(kit_header(&k, "Record-Route: ", line, sizeof line), rows[i].end));
+		assert_non_null(strstr(strstr(k.out, rows[i].end), CRLF "Record-Route: <sip:hfd-"));
+		assert_non_null(strstr(strstr(k.out, rows[i].end) + strlen(rows[i].end), "@192.0.2.1:5060;lr>" CRLF));
+	}
+	kit_choose(&k, "pbx1", "192.0.2.101:5060");
 	kit_feed(&k, "192.0.2.51:5060", kit_request((struct kit_request){.method = "INVITE"}));
-	assert_non_null(strstr(kit_header(&k, "Via: ", line, sizeof line), "UDP 10.0.0.1:5062;"));
-	assert_non_null(strstr(kit_header(&k, "Record-Route: ", line, sizeof line), "@10.0.0.1:5062;lr>"));
-	assert_non_null(strstr(strstr(k.out, "@10.0.0.1:5062;lr>"), "\r\nRecord-Route: <sip:hfd-"));
-	assert_non_null(strstr(strstr(k.out, "@10.0.0.1:5062;lr>"), "@192.0.2.1:5060;lr>"));
+	assert_int_equal(record_routes(), 1);
+}
+
+/* Each side's BYE comes to its own socket and leaves by the other side's, though a third one would do: a phone's firewall knows no other. The same of the
+ * addresses of one wildcard socket. Fails without listener_named: the first of the listeners that do not face the servers is taken. */
+static void b20_each_side_by_its_own(void **state)
+{
+	static const struct { const char *phones, *local; } rows[] = {{"udp://192.0.2.1:5080", "192.0.2.1:5080"}, {"udp://192.0.2.3:5060", "192.0.2.3:5060"}, {"udp://0.0.0.0:5090", "192.0.2.4:5090"}};
+	char callers[600], callees[600], via[80];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct hf_event ev;
+
+		kit_listener(&k, 1, "udp://10.0.0.1:5062", true);
+		kit_listener(&k, 2, rows[i].phones, false);
+		k.own[2] = kit_addr("192.0.2.5:5090");
+		k.own[3] = kit_addr(rows[i].local);
+		k.ctx.n_own = 4;
+		k.chosen.out = &k.listeners[1];
+		k.chosen.out_addr = k.listeners[1].addr;
+		ev = (struct hf_event){.kind = HF_EV_BYTES, .listener = &k.listeners[2], .source = kit_addr("192.0.2.51:5060"), .local = kit_addr(rows[i].local)};
+		ev.bytes = hf_bytes_str(kit_request((struct kit_request){.method = "INVITE"}));
+		kit_run(&k, &ev);
+		assert_int_equal(record_routes(), 2);
+		strcpy(callees, route_lines(false));
+		strcpy(callers, route_lines(true));
+
+		ev.bytes = hf_bytes_str(kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .cseq = "2", .extra = callers}));
+		kit_run(&k, &ev);
+		assert_int_equal(k.send.to, HF_TO_SERVER);
+		assert_int_equal(k.ask.hint, kit_server(&k, "pbx1"));
+		assert_true(kit_says(&k, "Via: SIP/2.0/UDP 10.0.0.1:5062;") && !kit_says(&k, CRLF "Route:"));
+
+		k.at = &k.listeners[1];
+		kit_feed(&k, "192.0.2.101:5060", kit_request((struct kit_request){.method = "BYE", .uri = "sip:alice@192.0.2.51", .from_tag = "b1", .to_tag = "a1", .extra = callees}));
+		kit_sent_to(&k, HF_TO_NEXT_HOP, "192.0.2.51:5060");
+		assert_int_equal(k.send.listener, k.listeners[2].hash);
+		assert_true(!k.listeners[2].wildcard || hf_addr_ip_eq(&k.send.local, &ev.local));
+		snprintf(via, sizeof via, "Via: SIP/2.0/UDP %s;branch=", rows[i].local);
+		assert_true(kit_says(&k, via) && !kit_says(&k, CRLF "Route:"));
+	}
 }
 
 /* What the operator advertises stands in Via and Record-Route, with a port. */
@@ -255,7 +331,7 @@ static void keep_alives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(an_invite), T(its_answer), T(a_bye_with_the_cookie), T(preloaded_routes_go), T(max_forwards_is_added), T(two_record_routes_over_two_sockets),
+		T(an_invite), T(its_answer), T(a_bye_with_the_cookie), T(preloaded_routes_go), T(max_forwards_is_added), T(b20_two_sockets_two_names), T(b20_each_side_by_its_own),
 		T(advertised_names), T(record_route_can_be_left_off), T(a_wildcard_socket_answers_from_where_it_was_asked), T(path_and_the_way_back),
 		T(sent_by_a_strict_router), T(a_strict_router_leaves_no_odd_target), T(to_a_strict_router), T(the_version_is_written_right), T(what_follows_the_body_stays), T(keep_alives),
 	};
