@@ -5,6 +5,7 @@ import concurrent.futures, contextlib, os, re, select, socket, struct, sys, thre
 from _desk import sockets
 from _ends import endpoint, hop, read_and_reset, sessions
 from scenario import PEERS, SLOW, check, equal, until
+from sip_failover import answer
 
 sys.path.insert(0, PEERS)
 from sip_text import Message
@@ -38,23 +39,92 @@ def b06_both_hang_up(s):
     g.stop()
 
 
+class Callee:
+    """a scripted server: what it gets, from where, and a way to answer there"""
+    def __init__(self, kind):
+        self.kind = kind
+        self.sock, self.at = endpoint() if kind == "udp" else endpoint(socket.SOCK_STREAM)
+        self.open = []
+        if kind == "tcp":
+            self.sock.listen()
+
+    def take(self):
+        """-> octets, the place that they came from, how to say something there"""
+        while self.kind == "tcp":
+            ready, _, _ = select.select([self.sock, *self.open], [], [], 10 * SLOW)
+            check(ready, "nothing comes to the server over TCP")
+            if ready[0] is not self.sock:
+                return ready[0].recv(65535), "%s:%d" % ready[0].getpeername(), ready[0].sendall
+            self.open.append(self.sock.accept()[0])
+        data, source = self.sock.recvfrom(65535)
+        return data, "%s:%d" % source, lambda x: self.sock.sendto(x, source)
+
+    def close(self):
+        for c in (self.sock, *self.open):
+            c.close()
+
+
+def b20_b21_own_sockets(s):
+    """Two addresses, two transports, servers over either: what a server gets comes from the address that Via and the first Record-Route name, the last
+    Record-Route is the listener that the client spoke to, and what the server sends later reaches the client from there and from nowhere else."""
+    for kind in ("udp", "tcp"):
+        server = Callee(kind)
+        g = s.gateway(s.ini_gateway(f"b21{kind}", workers=1) + s.ini_sip([f"b21 {kind}://{server.at}"], "probe = none\nconnections = 1", "failover = no", listen=" ".join(f"{t}://127.0.0.{h}:0" for h in (1, 2) for t in ("udp", "tcp"))), name=f"b21{kind}")
+        for n, uri in enumerate(g.uris["calls"], 1):
+            transport, at = uri.split("://")
+            c, me = endpoint(socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM)
+            with c:
+                c.connect(hop(at))                         # a datagram from elsewhere is not heard
+                c.send(request(me, n, mark="b21").replace(b"SIP/2.0/UDP", b"SIP/2.0/" + transport.upper().encode()).replace(b"<sip:a@%s>" % me.encode(), b"<sip:a@%s;transport=%s>" % (me.encode(), transport.encode())))
+                data, source, say = server.take()
+                m = Message(data)
+                via, routes = m.all("via")[0], m.all("record-route")
+                spoken, name = re.match(r"SIP/2.0/(\S+) ([^;]+);", via).groups()
+                what = f"from {uri} to {kind}: {via} {routes}"
+                equal(spoken.lower(), kind, what)
+                check(name == source if kind == "udp" else name.split(":")[0] == source.split(":")[0], "it came from", source, what)
+                check(f"{kind}://{name}" in g.uris["calls"], "nobody listens there,", what)
+                check(f"@{name};" in routes[0] and (";transport=tcp;" in routes[0]) == (kind == "tcp"), "the first Record-Route,", what)
+                check(f"@{at};" in routes[-1] and len(routes) == (1 if f"{kind}://{name}" == uri else 2), "the last Record-Route,", what)
+                say(answer(data, 200))
+                equal(Message(c.recv(65535)).code, 200, what)
+                route = "".join(f"Route: {x}\r\n" for x in routes)
+                say((f"BYE sip:a@{me};transport={transport} SIP/2.0\r\nVia: SIP/2.0/{kind.upper()} {server.at};branch=z9hG4bKbye{n}\r\nMax-Forwards: 70\r\n{route}From: {m.get('to')};tag=s\r\n"
+                     f"To: {m.get('from')}\r\nCall-ID: {m.get('call-id')}\r\nCSeq: 1 BYE\r\nContent-Length: 0\r\n\r\n").encode())
+                bye = Message(c.recv(65535))
+                equal((bye.method, bye.all("via")[0].split(";")[0]), ("BYE", f"SIP/2.0/{transport.upper()} {at}"), what)
+        g.stop()
+        server.close()
+
+
 def b25_one_ack(s):
-    """One INVITE, one 200, one ACK: exactly one reaches the server, and each repeat of it one more with the same branch."""
-    server, at = endpoint()
-    c, me = endpoint()
-    with server, c:
-        g = s.gateway(s.ini_gateway("b25") + s.ini_sip([f"b25 {at}"]), name="b25")
+    """The first server refuses, the next one answers: the one ACK of its 200 is one there, and none at the first, which has had ours; each repeat is one more
+    under the same branch."""
+    (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
+    with a, b, c:
+        g = s.gateway(s.ini_gateway("b25") + s.ini_sip([f"b25a {at_a}", f"b25b {at_b}"]), name="b25")
+        first, second = (a, b) if g.where("call-id:case1@lab.example")["server"] == "b25a" else (b, a)
         c.sendto(request(me, 1), hop(g.at()))
-        server.recv(65535)
-        ack = request(me, 1, "ACK", to=";tag=x").replace(b"z9hG4bKcase1", b"z9hG4bKack")
+        invite, source = first.recvfrom(65535)
+        first.sendto(answer(invite, 503), source)
+        equal(Message(first.recv(65535)).method, "ACK", "what the first server hears of its 503")
+        invite, source = second.recvfrom(65535)
+        second.sendto(answer(invite, 200), source)
+        ok = Message(c.recv(65535))
+        equal(ok.code, 200, "the answer")
+        route = "".join(f"Route: {x}\r\n" for x in reversed(ok.all("record-route")))
+        ack = request(me, 1, "ACK", extra=route, to=";tag=s").replace(b"z9hG4bKcase1", b"z9hG4bKack")
         for _ in range(3):
             c.sendto(ack, hop(g.at()))
-        branches = []
+        got = []
         with contextlib.suppress(socket.timeout):
             while True:
-                branches.append(re.search(rb"branch=(\S+?);", server.recv(65535))[1])
-                server.settimeout(4 * SLOW if len(branches) < 3 else 0.3)
-        equal((len(branches), len(set(branches))), (3, 1), "ACKs and their branches at the server")
+                got.append(Message(second.recv(65535)))
+                second.settimeout(4 * SLOW if len(got) < 3 else 0.3)
+        equal(([m.method for m in got], len({m.all("via")[0] for m in got})), (["ACK"] * 3, 1), "ACKs and their Vias at the server that answered")
+        first.settimeout(0.1)
+        with contextlib.suppress(socket.timeout):
+            check(False, "the server that refused heard", Message(first.recv(65535)).start)
         g.stop()
 
 
@@ -141,6 +211,45 @@ def ending(linger):
         listener.shutdown(socket.SHUT_RDWR)                  # wakes who accepts
 
 
+def b67_a_closed_connection(s):
+    """A phone's connection ends before its answer: that goes over a new one to the port of its Via; where nobody listens it is dropped, however often the server
+    repeats it, and leaves no socket; and the same request over another connection is answered there."""
+    server, at = endpoint()
+    with server, socket.create_server(("127.0.0.1", 0)) as phone:
+        g = s.gateway(s.ini_gateway("b67") + s.ini_sip([f"b67 {at}"], service="failover = no", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b67")
+        phone.settimeout(10 * SLOW)
+        rest, me = sockets(g), "127.0.0.1:%d" % phone.getsockname()[1]
+
+        def register(n):
+            c = socket.create_connection(hop(g.at("calls", "tcp")), 10 * SLOW)
+            c.settimeout(10 * SLOW)
+            c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))     # it ends by a reset: a half that is closed would be waited for
+            c.sendall(request(me, n, "REGISTER").replace(b"SIP/2.0/UDP", b"SIP/2.0/TCP").replace(b";rport", b""))
+            return c, *server.recvfrom(65535)
+        c, asked, source = register(1)
+        c.close()
+        until("the gateway knows", lambda: sockets(g) == rest)
+        server.sendto(answer(asked, 200), source)
+        with phone.accept()[0] as back:
+            back.settimeout(10 * SLOW)
+            equal(Message(back.recv(65535)).code, 200, "the answer at the port of the Via")
+        until("the connection is gone", lambda: sockets(g) == rest)
+        phone.close()
+        c, asked, source = register(2)
+        c.close()
+        until("the gateway knows", lambda: sockets(g) == rest)
+        for _ in range(20):
+            server.sendto(answer(asked, 200), source)
+        until("all are counted", lambda: g.drops().get("dial-failed", 0) >= 20)
+        until("no socket is left", lambda: sockets(g) == rest)
+        c, again, source = register(2)
+        with c:
+            equal(Message(again).all("via")[0].split(";")[1], Message(asked).all("via")[0].split(";")[1], "the branch over another connection")
+            server.sendto(answer(again, 200), source)
+            equal(Message(c.recv(65535)).code, 200, "the answer over it")
+        g.stop()
+
+
 def b88_a_dead_connection(s):
     """A server resets each connection when it has read a request: that goes once more over a new one, and is answered 503 then, as there is no other server.
     What is sent at the same moment goes over a new one too; nothing is ever lost."""
@@ -202,6 +311,9 @@ def b100_b102_b132_health(s):
         g = s.gateway(s.ini_gateway("b100") + s.ini_sip([a, *(f"{name} tcp://127.0.0.1:{port}" for name, port in kinds.items()), ("b100off 127.0.0.1:9", "weight=0")], PROBE,
                                                         listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b100")
         equal(set(sessions(g)), {"b100a", "b100off", *kinds}, "servers shown from the start")
+        shown = re.findall(r'^holdfast_server_state\{pool="pbx",server="(\S+)",state="(\S+)"\} 1$', g.run_ctl("metrics").stdout, flags=re.M)
+        equal(sorted(x for x, _ in shown), sorted({"b100a", "b100off", *kinds}), "servers with one state each in the metrics")
+        equal(dict(shown)["b100off"], "drain", "one that never took a session")
         for name in kinds:
             g.wait_state(name, "down")
             check(g.server(name)["last_failure"], "why it is down:", g.server(name))
@@ -213,19 +325,36 @@ def b100_b102_b132_health(s):
 
 
 def b101_two_entries_one_address(s):
-    """Two members at one address with ports of their own: only the one that falls silent goes down; an answer counts by our branch, not by who sent it."""
-    a, b = s.sip_server("b101a"), s.sip_server("b101b")
-    g = s.gateway(s.ini_gateway("b101") + s.ini_sip([a, b], PROBE), name="b101")
-    a.ask("set options=silent")
-    g.wait_state("b101a", "down")
-    equal(g.state("b101b"), "up", "the other at the same address")
-    c, me = endpoint()
-    with c:                                                 # answers to probes that we did not send to it
-        for n in range(20):
-            c.sendto(f"SIP/2.0 200 OK\r\nVia: SIP/2.0/UDP {g.at()};branch=z9hG4bKforged{n}\r\nFrom: <sip:x@y>;tag=1\r\nTo: <sip:x@y>;tag=2\r\nCall-ID: f{n}\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n".encode(), hop(g.at()))
-    time.sleep(0.7 * SLOW)
-    equal(g.state("b101a"), "down", "after forged answers")
-    g.stop()
+    """Two entries at one address, in pools of their own: the one whose probes are not answered goes down, the other does not; and neither a wrong branch nor
+    that of the other's probe, from the right place, brings it back."""
+    r, at = endpoint()
+    how, last, ended = {"one": "well", "two": "silent"}, {}, threading.Event()
+
+    def respond():
+        while not ended.is_set():
+            try:
+                data, source = r.recvfrom(65535)
+            except socket.timeout:
+                continue
+            who = re.search(rb"sip:(\w+)@", data.split(b"From:")[1])[1].decode()
+            last[who] = re.search(rb"branch=([^;\r]+)", data)[1]
+            wrong = {"other": last.get("one"), "forged": b"z9hG4bKforged"}.get(how[who])
+            if how[who] != "silent":
+                r.sendto(answer(data.replace(last[who], wrong) if wrong else data, 200), source)
+
+    r.settimeout(0.2)
+    probe = lambda who: f"{PROBE}\nprobe-from = {who}"
+    with r:
+        responder = threading.Thread(target=respond, daemon=True)
+        responder.start()
+        g = s.gateway(s.ini_gateway("b101") + s.ini_sip([f"b101one {at}"], probe("one"), name="c1", pool_name="p1") + s.ini_sip([f"b101two {at}"], probe("two"), name="c2", pool_name="p2"), name="b101")
+        for kind in ("silent", "well", "forged", "well", "other", "well"):
+            how["two"] = kind
+            g.wait_state("b101two", "up" if kind == "well" else "down")
+            equal(g.state("b101one"), "up", f"the other at the same address, while this one is {kind}")
+        g.stop()
+        ended.set()
+        responder.join()
 
 
 def b126_strange_octets(s):
@@ -269,14 +398,25 @@ def b126_strange_octets(s):
 
 
 def b130_reloads_from_eight(s):
-    """Eight clients reload and re-weigh at once, under calls: each gets an answer, no call is lost, and no worker sees an empty pool."""
-    a, b = s.sip_server("b130a"), s.sip_server("b130b")
-    g = s.gateway(s.ini_gateway("b130") + s.ini_sip([a, b]), name="b130")
+    """Eight clients add and remove a server by reload, re-weigh and drain at once, under calls: each gets an answer, no call is lost, and no worker sees an empty pool."""
+    a, b, c = (s.sip_server(f"b130{x}") for x in "abc")
+    head = s.ini_gateway("b130")
+    files = [head + s.ini_sip([a, b]), head + s.ini_sip([a, b, c])]
+    g = s.gateway(files[0], name="b130")
+
+    def reload(i):
+        path = s.path(f"b130-{i}")
+        with open(path, "w") as f:
+            f.write(files[i // 4 % 2])
+        os.replace(path, g.ini)                             # a file is never seen half written
+        return "reload",
+
+    commands = (reload, lambda i: ("weight", "b130a", str(20 + i)), lambda i: ("drain", "b130b"), lambda i: ("undrain", "b130b"))
     phones = s.phones(g, name="b130-phones")
     s.all_home(phones.ask("call 100"), "calls")
     phones.tell("call 300")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        codes = list(pool.map(lambda i: g.run_ctl(*(("reload",), ("weight", "b130a", str(20 + i)), ("drain", "b130b"), ("undrain", "b130b"))[i % 4]).returncode, range(80)))
+        codes = list(pool.map(lambda i: g.run_ctl(*commands[i % 4](i)).returncode, range(80)))
     check(set(codes) <= {0, 1} and codes.count(0) >= 60, "what the clients got:", codes)
     g.ctl("undrain", "b130b")
     s.all_home(phones.answer(), "calls while eight reload")
@@ -316,7 +456,7 @@ def b146_order(s):
         g.stop()
 
 
-CASES = (b06_both_hang_up, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
+CASES = (b06_both_hang_up, b20_b21_own_sockets, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b67_a_closed_connection, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
          b133_removed_with_live_calls, b146_order)
 
 

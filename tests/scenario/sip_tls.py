@@ -5,7 +5,7 @@ Certificates are the scenario's own (RFC 3261 26, RFC 5922; cases b23, b87, b121
 import os, socket, ssl, subprocess, threading, time
 
 from _certs import Authority, Server, dial, head, message, openssl, serial
-from scenario import FULL, SLOW, check, equal, until
+from scenario import FULL, SLOW, Peer, check, equal, until
 
 TIMEOUT = 240
 
@@ -330,6 +330,28 @@ def servers(b):
         srv.close()
 
 
+def named(b):
+    """b122: a server written by name is asked for that name, and one that SRV records of a domain name for the domain, whatever host they lead to (RFC 5922 4)"""
+    dns = Peer(b.s, "dns", "dns_server.py")
+    rows = [("pbx.example.com", "a", "pbx.example.com", None), ("_sips._tcp.example.org", "a:sip1.example.net", "example.org", None), ("_sips._tcp.example.org", "a:sip1.example.net", "sip1.example.net", "hostname mismatch")]
+    for n, (written, name, proven, wrong) in enumerate(rows):
+        srv = Server(server_context(b.ca.make("pbx", f"DNS:{proven}", into=f"named{n}")))
+        port = srv.at.rsplit(":", 1)[1]
+        for host in ("pbx.example.com", "sip1.example.net"):
+            dns.ask(f"set host={host} at=127.0.0.1 ttl=3600")
+        dns.ask(f"srv host=_sips._tcp.example.org ttl=3600 to=1:1:{port}:sip1.example.net")
+        line, name = (f"a tls://{written}", f"{name}:{port}") if written[0] == "_" else (f"a tls://{written}:{port}", name)
+        g = b.s.gateway(b.s.ini_gateway(f"named{n}", extra=f"resolver = {dns.at}") + b.ini([line]), name=f"named{n}")
+        until("it is found", lambda: (g.server(name) or {}).get("address") == srv.at)
+        c = dial(g.at("calls", "tls"), b.ca.trusts())
+        got = ask(c, call=f"named{n}")
+        check(got.startswith("SIP/2.0 503" if wrong else "SIP/2.0 200"), f"{written}, which proves {proven}:", got, g.text()[-500:])
+        equal(set(srv.names), {"example.org" if wrong else proven}, "what was asked for")
+        c.close()
+        g.stop()
+        srv.close()
+
+
 def own_certificate(b):
     """b87: two tenants have two certificates for one server's address; and a server that takes neither is passed over"""
     tenants = [b.ca.make(f"tenant{i}", f"DNS:tenant{i}.example.com") for i in (1, 2)]
@@ -502,5 +524,5 @@ def name_changes(b):
 
 def run(s):
     b = Bench(s)
-    for part in (names, client_certificates, cuts, second_flights, again, octets, proxied, path, held, servers, own_certificate, headers, failover, reload, identity_changes, name_changes, read_by_user):
+    for part in (names, client_certificates, cuts, second_flights, again, octets, proxied, path, held, servers, named, own_certificate, headers, failover, reload, identity_changes, name_changes, read_by_user):
         part(b)

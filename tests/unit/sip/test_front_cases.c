@@ -80,6 +80,29 @@ static void b29_record_route(void **state)
 	assert_false(kit_says(&k, "Record-Route"));
 }
 
+/* The route set is that of the dialog's beginning: a re-INVITE gets no Record-Route, one in its 200 goes up untouched and is not believed, and both sides go on
+ * by the first. Fails when the 200 moves the session, or when Record-Route is written inside a dialog. */
+static void b28_a_later_record_route(void **state)
+{
+	char route[200];
+
+	(void)state;
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE"}));
+	kit_route(&k, route, sizeof route);
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .to_tag = "b1", .cseq = "2", .extra = route}));
+	assert_false(kit_says(&k, "Record-Route"));
+	assert_int_equal(k.ask.hint, kit_server(&k, "pbx1"));
+	kit_feed(&k, PBX1, kit_answer(&k, "200 OK", "b1", "Record-Route: <sip:hfd-0@192.0.2.77;lr>" CRLF));
+	kit_sent_to(&k, HF_TO_RETURN, PHONE);
+	assert_true(kit_says(&k, CRLF "Record-Route: <sip:hfd-0@192.0.2.77;lr>" CRLF));
+	assert_int_equal(k.n_learnt, 0);
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "BYE", .to_tag = "b1", .cseq = "3", .extra = route}));
+	assert_int_equal(k.send.to, HF_TO_SERVER);
+	assert_int_equal(k.ask.hint, kit_server(&k, "pbx1"));
+	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "BYE", .uri = "sip:alice@192.0.2.51", .from_tag = "b1", .to_tag = "a1", .extra = route}));
+	kit_sent_to(&k, HF_TO_NEXT_HOP, PHONE);
+}
+
 /* Exactly one Via value is popped, whatever the layout. */
 static void b47_via_on_one_line(void **state)
 {
@@ -103,25 +126,43 @@ static void b47_via_on_one_line(void **state)
 	}
 }
 
-/* Call-IDs of any length are told apart by all of their octets. */
+/* A request whose Call-ID is so long, of x but for its last octet. */
+static const char *with_call_id(unsigned n, char last)
+{
+	static char text[6000];
+	char id[4001];
+
+	memset(id, 'x', n);
+	id[n - 1] = last;
+	id[n] = 0;
+	assert_in_range(snprintf(text, sizeof text, "INVITE sip:bob@example.com SIP/2.0" CRLF "Via: SIP/2.0/UDP 192.0.2.51:5060;branch=z9hG4bK1" CRLF "Max-Forwards: 70" CRLF
+				 "From: <sip:alice@example.com>;tag=a1" CRLF "To: <sip:bob@example.com>" CRLF "Call-ID: %s" CRLF "CSeq: 1 INVITE" CRLF "Content-Length: 0" CRLF CRLF, id),
+			n, sizeof text - 1);
+	return text;
+}
+
+/* Call-IDs of any length are told apart by all of their octets, also where `key-length` cuts what places them. Fails when the session's key is cut, or when one
+ * above it is refused. */
 static void b51_long_call_ids(void **state)
 {
-	char a[4001], b[4001];
+	static const unsigned lengths[] = {1, 80, 81, 300, 4000};
 
 	(void)state;
-	memset(a, 'x', 4000);
-	a[4000] = 0;
-	strcpy(b, a);
-	b[3999] = 'y';
-	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "BYE", .to_tag = "b", .call_id = "x"}));
-	assert_int_equal(k.n_sent, 1);
-	b[300] = a[300] = 0;
-	b[299] = 'y';
-	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .call_id = a}));
-	assert_int_equal(k.ask.key.fp, call_fp(a));
-	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE", .call_id = b}));
-	assert_int_equal(k.ask.key.fp, call_fp(b));
-	assert_int_not_equal(call_fp(a), call_fp(b));
+	for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		uint64_t one, place;
+		char id[4001] = "";
+
+		memset(id, 'x', lengths[i]);
+		kit_feed(&k, PHONE, with_call_id(lengths[i], 'x'));
+		assert_int_equal(k.send.to, HF_TO_SERVER);
+		one = k.ask.key.fp;
+		place = k.ask.place;
+		assert_int_equal(one, call_fp(id));
+		kit_feed(&k, PHONE, with_call_id(lengths[i], 'y'));
+		assert_int_not_equal(k.ask.key.fp, one);
+		assert_int_equal(place != 0, lengths[i] > 80);
+		assert_true(!place || k.ask.place == place);
+	}
 }
 
 /* CANCEL and the ACK of a refusal have the INVITE's key and branch, on this gateway and on another with the same secrets. */
@@ -282,7 +323,7 @@ static void responses_by_signed_via_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(b09_attended_transfer), T(b10_a_cookie_a_dialog), T(b24_ack_of_2xx), T(b29_record_route), T(b47_via_on_one_line), T(b51_long_call_ids),
+		T(b09_attended_transfer), T(b10_a_cookie_a_dialog), T(b24_ack_of_2xx), T(b28_a_later_record_route), T(b29_record_route), T(b47_via_on_one_line), T(b51_long_call_ids),
 		T(b61_b62_b140_same_branch), T(b63_cancel_three_times), T(b80_return_port), T(b83_ipv6), T(b109_challenge), T(b136_other_proxies),
 		T(b137_client_on_the_servers_host), T(requests_without_route), T(responses_by_signed_via_only),
 	};

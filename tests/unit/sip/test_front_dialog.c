@@ -153,9 +153,10 @@ static void lives_of_responses(void **state)
 	assert_int_equal(k.n_learnt, 0);
 }
 
-/* 503 with Retry-After, from the server's own address only: anyone could send it otherwise (RFC 3261 21.5.4). */
-static void a_busy_server(void **state)
+/* 503 with Retry-After, from the server's own address only: anyone could send it otherwise (RFC 3261 21.5.4). No other answer takes a server out by it. */
+static void b141_a_busy_server(void **state)
 {
+	static const char *const others[] = {"480 Temporarily Unavailable", "486 Busy Here", "500 Server Internal Error", "504 Server Time-out", "600 Busy Everywhere"};
 	char answer[2048];
 
 	(void)state;
@@ -169,6 +170,12 @@ static void a_busy_server(void **state)
 	kit_feed(&k, "192.0.2.99:5060", answer);
 	assert_int_equal(k.n_evidence, 0);
 	assert_int_equal(k.n_sent, 1);
+	for (unsigned i = 0; i < sizeof others / sizeof *others; i++) { /* of a callee, or of one request */
+		kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE"}));
+		kit_feed(&k, PBX1, kit_answer(&k, others[i], "b1", "Retry-After: 30" CRLF));
+		assert_int_equal(k.n_evidence, 0);
+		assert_int_equal(k.n_sent, 1);
+	}
 }
 
 /* cookie, then the dialogs named, then the Call-ID's own entry: fails when refs are asked beside a cookie or in a dialog. */
@@ -400,7 +407,7 @@ static void the_operators_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(lives_of_requests), T(lives_of_a_servers_requests), T(late_ack), T(hash_mode_cuts_lives), T(lives_of_responses), T(a_busy_server), T(order_of_evidence), T(a_forged_cookie_is_not_believed),
+		T(lives_of_requests), T(lives_of_a_servers_requests), T(late_ack), T(hash_mode_cuts_lives), T(lives_of_responses), T(b141_a_busy_server), T(order_of_evidence), T(a_forged_cookie_is_not_believed),
 		T(one_cookie_two_directions), T(a_server_on_another_port), T(a_client_chooses_no_address), T(opened_by_a_server), T(next_hops_of_a_server), T(an_inside_listener),
 		T(notify_before_the_answer), T(keys_place_sessions), T(the_operators_keys),
 	};

@@ -184,6 +184,50 @@ static void ack_and_responses_get_no_answer(void **state)
 	assert_int_equal(k.reason, SIP_R_BAD_RESPONSE);
 }
 
+/* Each header that must be there, missing, empty, broken or doubled: 400 where the answer has all that it must copy, and silence where it has not; the same in an
+ * ACK, or in a response that is otherwise one to us, is dropped. Every one is counted, and none reaches anybody; with nothing wrong each goes on. Fails when a row
+ * of `needed`, a header's reader, or the check for a second one goes. */
+static void b49_each_header_in_turn(void **state)
+{
+	static const struct { const char *name, *good, *broken; bool quiet; } h[] = {
+		{"From", "<sip:alice@example.com>;tag=a1", "<sip:alice@example.com;tag=a1", false}, {"To", "<sip:bob@example.com>;tag=b1", "<sip:bob@example.com>;tag=", false},
+		{"Call-ID", "c1", "c 1", false}, {"CSeq", NULL, "INVITE 1", false}, {"Via", NULL, "SIP/2.0/UDP", true}, {"Max-Forwards", "70", "many", false}};
+	static const struct { const char *start, *from, *cseq; } m[] = {
+		{"INVITE sip:bob@example.com SIP/2.0", PHONE, "1 INVITE"}, {"ACK sip:bob@example.com SIP/2.0", PHONE, "1 ACK"}, {"SIP/2.0 200 OK", "192.0.2.101:5060", "1 INVITE"}};
+	enum { MISSING, EMPTY, BROKEN, DOUBLED, NOTHING, WAYS, HEADERS = sizeof h / sizeof *h, MESSAGES = sizeof m / sizeof *m, VIA = 4, HOPS = 5 };
+	char ours[400], via[200];
+
+	(void)state;
+	kit_feed(&k, PHONE, kit_request((struct kit_request){.method = "INVITE"}));
+	snprintf(ours, sizeof ours, "%s, SIP/2.0/UDP 192.0.2.51:5060;branch=z9hG4bK1", kit_header(&k, "Via: ", via, sizeof via) + 5);
+	for (unsigned n = 0; n < MESSAGES * HEADERS * WAYS; n++) {
+		unsigned what = n / HEADERS % WAYS, wrong = n % HEADERS, of = n / HEADERS / WAYS;
+		bool good, goes_on = what == NOTHING || (wrong == HOPS && (what == MISSING || (of == 2 && what != DOUBLED))) || (wrong == VIA && what == DOUBLED); /* it is put in; of a response it is not read; several may be */
+		char text[2000];
+		struct hf_writer w = hf_writer_on(text, sizeof text - 1);
+
+		hf_w_printf(&w, "%s" CRLF, m[of].start);
+		for (unsigned i = 0; i < HEADERS; i++) {
+			const char *value = i == VIA ? (of == 2 ? ours : "SIP/2.0/UDP 192.0.2.51:5060;branch=z9hG4bK1") : h[i].good ? h[i].good : m[of].cseq;
+			unsigned way = i == wrong ? what : NOTHING;
+
+			for (unsigned times = way == MISSING ? 0 : way == DOUBLED ? 2 : 1; times; times--)
+				hf_w_printf(&w, "%s: %s" CRLF, h[i].name, way == EMPTY ? "" : way == BROKEN ? h[i].broken : value);
+		}
+		hf_w_str(&w, "User-Agent: long enough for a whole answer, with its phrase" CRLF "Content-Length: 0" CRLF CRLF);
+		text[w.n] = 0;
+		kit_feed(&k, m[of].from, text);
+		if (goes_on)
+			good = k.n_sent == 1 && k.send.to == (of == 2 ? HF_TO_RETURN : HF_TO_SERVER);
+		else if (of == 0 && k.n_sent)
+			good = strncmp(k.out, "SIP/2.0 400 ", 12) == 0 && k.send.to == HF_TO_RETURN && k.n_dropped == 1;
+		else
+			good = k.n_sent == 0 && k.n_dropped == 1 && (of != 0 || what == MISSING || h[wrong].quiet);
+		if (!good)
+			fail_msg("%s\nbecame:\n%s", text, k.out);
+	}
+}
+
 /* options = answer: OPTIONS to ourselves, even at the last hop; to a user, or with a Route behind ours, it is not for us. */
 static void options_to_the_gateway(void **state)
 {
@@ -277,7 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_whole_answer), T(the_checks), T(path_required), T(too_many_lines), T(loops_and_spirals), T(no_server_and_its_ack), T(answers_are_stateless), T(never_longer_than_the_request),
-		T(ack_and_responses_get_no_answer), T(options_to_the_gateway), T(a_failure_to_send), T(every_allocation_failing),
+		T(ack_and_responses_get_no_answer), T(b49_each_header_in_turn), T(options_to_the_gateway), T(a_failure_to_send), T(every_allocation_failing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

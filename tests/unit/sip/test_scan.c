@@ -115,6 +115,33 @@ static void folded(void **state)
 	is(msg.event, "");
 }
 
+/* A NUL ends nothing: in a display name, folded or not, it is an octet like others, and what is behind it is found; and messages of one octet, whichever.
+ * Fails with a reader that looks for the end of a string. */
+static void b50_nul_and_single_octets(void **state)
+{
+	static const char *const names[] = {"\"A%\" ", "\"A%B\"\r\n ", "\"\r\n %\" "};
+	char text[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct hf_writer w = hf_writer_on((uint8_t *)text, sizeof text);
+
+		hf_w_printf(&w, INVITE "v: SIP/2.0/UDP h\r\nt: <sip:b@h>\r\nf: %s<sip:a@h>;tag=behind\r\ni: c\r\nCSeq: 1\r\n INVITE\r\n\r\n", names[i]);
+		*(char *)memchr(text, '%', w.n) = 0;
+		assert_int_equal(data_scan(hf_writer_view(&w), false, &usual_limits, &msg), SIP_GOOD);
+		is(msg.from_tag, "behind");
+		is(msg.from_addr, "sip:a@h");
+		is(msg.call_id, "c");
+		assert_int_equal(msg.cseq, 1);
+	}
+	for (unsigned c = 0; c < 256; c++) {
+		uint8_t one = (uint8_t)c;
+		enum sip_fault f = data_scan(hf_bytes_of(&one, 1), false, &usual_limits, &msg);
+
+		assert_true((f == SIP_GARBAGE || f == SIP_BAD) && !msg.answerable);
+	}
+}
+
 /* Each compact form (RFC 3261 7.3.3 and the registry) is its header, in either case; the letters of others are not. */
 static void compact(void **state)
 {
@@ -304,7 +331,7 @@ static void lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain), cmocka_unit_test(folded), cmocka_unit_test(compact), cmocka_unit_test(response), cmocka_unit_test(faults), cmocka_unit_test(values),
+		cmocka_unit_test(plain), cmocka_unit_test(folded), cmocka_unit_test(b50_nul_and_single_octets), cmocka_unit_test(compact), cmocka_unit_test(response), cmocka_unit_test(faults), cmocka_unit_test(values),
 		cmocka_unit_test(seconds), cmocka_unit_test(limits), cmocka_unit_test(lines),
 	};
 
