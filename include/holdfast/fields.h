@@ -18,7 +18,7 @@
 	X(EXPIRES_S, "expires_s") X(RUNNER_UP, "runner_up") X(TOKEN, "token") X(USER, "user") \
 	X(STORIES, "stories") X(SERVICE, "service") X(FROM, "from") X(STEPS, "steps") X(STEP, "step") X(VERDICT, "verdict") X(TEXT, "text") \
 	X(PASSED, "passed_over") X(LIFE, "life") X(LIFE_S, "life_s") X(OCTETS, "octets") X(REASON, "reason") \
-	X(TENTATIVE, "tentative") X(FLOWS, "flows") X(SEEN_S, "seen_s") X(MATCHING, "matching") X(CONNECTED, "connected") \
+	X(TENTATIVE, "tentative") X(FLOWS, "flows") X(SEEN_S, "seen_s") X(MATCHING, "matching") X(COUNTED, "counted") X(CONNECTED, "connected") \
 	X(CHANGE, "change") X(SLOTS_MOVED, "slots_moved") X(SLOTS_ASTRAY, "slots_astray") X(ENTRIES_MOVED, "entries_moved") \
 	X(EXCEPTIONS_BEFORE, "exceptions_before") X(EXCEPTIONS_AFTER, "exceptions_after") X(ARRIVALS, "arrivals") X(SPILLED, "spilled") \
 	X(BEGIN, "begin") X(DURATION_MS, "duration_ms") X(SOURCE, "source") X(FAILOVERS, "failovers") X(OCTETS_UP, "octets_up") X(OCTETS_DOWN, "octets_down") \

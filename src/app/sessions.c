@@ -28,15 +28,22 @@ struct showing {
 	struct listing *l;
 	const struct listed *p;
 	struct json *j;
-	uint64_t now_ms, n, matching, connected;
+	uint64_t now_ms, n, matching, counted, connected;
 };
 
-/* What it is to an operator: a table knows who is connected, else a counted session is live. */
+/* A call lives as long as it counts; a bond of a table is kept when nobody is connected by it. */
+static bool is_live(const struct listed *p, const struct hf_record *r) { return r->flags & HF_COUNTED && !(p->table && r->flags & HF_BOND); }
+
 static const char *state_of(const struct listed *p, const struct hf_record *r)
 {
-	if (p->table)
-		return r->flows ? "connected" : "lingering";
-	return r->flags & HF_COUNTED ? "live" : "lingering";
+	return r->flows ? "connected" : is_live(p, r) ? "live" : "lingering";
+}
+
+/* Second names of a session have its connections too. An entry that does not count and is no bond's second name has connections of its own: those of a
+ * session that its bond, which is not named in them, counts. */
+static bool is_connected(const struct listed *p, const struct hf_record *r)
+{
+	return r->flows ? r->flags & HF_COUNTED || r->why != HF_WHY_BOND : is_live(p, r);
 }
 
 /* Sessions come and are seen while a long table is listed; and `then` may lie before the clock's begin, see struct hf_record. */
@@ -60,6 +67,7 @@ static void show(struct showing *s, const struct hf_record *r)
 	list_name(s->p->engine, HF_F_SERVER, r->server, j);
 	json_str(j, HF_F_STATE, state_of(s->p, r));
 	json_bool(j, HF_F_TENTATIVE, r->flags & HF_TENTATIVE);
+	json_bool(j, HF_F_COUNTED, r->flags & HF_COUNTED);
 	json_uint(j, HF_F_EXPIRES_S, r->expires_s);
 	if (s->p->table) {
 		json_uint(j, HF_F_FLOWS, r->flows);
@@ -77,7 +85,8 @@ static bool each(void *arg, const struct hf_record *r)
 	if (s->l->filtered && r->server != s->p->server)
 		return true;
 	s->matching++;
-	s->connected += s->p->table ? r->flows != 0 : (r->flags & HF_COUNTED) != 0;
+	s->counted += (r->flags & HF_COUNTED) != 0;
+	s->connected += is_connected(s->p, r);
 	if (s->n < s->l->limit) {
 		s->n++;
 		show(s, r);
@@ -114,6 +123,7 @@ static enum hf_err run(struct errand *x, struct json *j, struct hf_writer *why)
 		hf_engine_each(l->pool[i].engine, each, &s, s.now_ms);
 		json_close(j, ']');
 		json_uint(j, HF_F_MATCHING, s.matching);
+		json_uint(j, HF_F_COUNTED, s.counted);
 		json_uint(j, HF_F_CONNECTED, s.connected);
 		countdown(&s);
 		json_close(j, '}');

@@ -15,6 +15,10 @@ def desks(s, g, hosts):
     got = pool_of(g.ctl("sessions", "--pool", "farm"), "farm")
     users = {x["key"]: x for x in got["sessions"] if (x["key"] or "").startswith("user:")}
     equal(set(users), {"user:alice", "user:bob"}, "users")
+    names = [x for x in got["sessions"] if not x["counted"]]
+    equal((got["counted"], got["connected"], got["matching"], len(names)), (2, 2, len(got["sessions"]), len(got["sessions"]) - 2), "two users are two sessions, whatever their names")
+    said = g.run_ctl("sessions", "--pool", "farm").stdout
+    check(names and f"pool farm: 2 sessions, 2 of them live; {len(names)} more entr" in said and said.count("(other name)") == len(names), "the same for people:", said)
     equal((users["user:alice"]["server"], users["user:alice"]["state"], users["user:alice"]["flows"]), (home, "connected", 1), "alice")
     other = next(h.label for h in hosts if h.label != home)
     equal(g.ctl("move", "user:alice", other)["from"], home, "where she was")

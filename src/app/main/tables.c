@@ -94,17 +94,31 @@ void show_servers(const struct hf_json *a)
 static bool session_row(const struct hf_json *s, char cell[COLUMNS][128])
 {
 	struct hf_json v;
-	bool table = show_get(s, HF_F_FLOWS, &v);
+	bool table = show_get(s, HF_F_FLOWS, &v), other = table && show_get(s, HF_F_COUNTED, &v) && v.kind == HF_JSON_FALSE;
 
 	snprintf(cell[0], sizeof cell[0], "%.120s", show_get(s, HF_F_KEY, &v) && v.kind == HF_JSON_STRING ? show_text(s, HF_F_KEY) : show_text(s, HF_F_FINGERPRINT));
 	snprintf(cell[1], sizeof cell[1], "%s", show_text(s, HF_F_SERVER));
-	snprintf(cell[2], sizeof cell[2], "%.40s%s", show_text(s, HF_F_STATE), show_get(s, HF_F_TENTATIVE, &v) && v.kind == HF_JSON_TRUE ? " (unproved)" : "");
+	snprintf(cell[2], sizeof cell[2], "%.40s%s%s", show_text(s, HF_F_STATE), other ? " (other name)" : "", show_get(s, HF_F_TENTATIVE, &v) && v.kind == HF_JSON_TRUE ? " (unproved)" : "");
 	snprintf(cell[3], sizeof cell[3], "%s", table ? show_text(s, HF_F_FLOWS) : "-");
 	snprintf(cell[4], sizeof cell[4], "%s", table ? show_duration(show_number(s, HF_F_SINCE_S)) : "-");
 	snprintf(cell[5], sizeof cell[5], "%s", table ? show_duration(show_number(s, HF_F_SEEN_S)) : "-");
 	snprintf(cell[6], sizeof cell[6], "%s", table ? show_text(s, HF_F_WHY) : "-");
 	snprintf(cell[7], sizeof cell[7], "%s", show_duration(show_number(s, HF_F_EXPIRES_S)));
 	return true;
+}
+
+/* A user with two names is one session. */
+static void session_count(const struct hf_json *p)
+{
+	uint64_t more = show_number(p, HF_F_MATCHING) - show_number(p, HF_F_COUNTED);
+	struct hf_json v;
+
+	printf("pool %s: %s sessions, %s of them live", show_text(p, HF_F_NAME), show_text(p, HF_F_COUNTED), show_text(p, HF_F_CONNECTED));
+	if (show_get(p, HF_F_DEADLINE_S, &v) && v.kind == HF_JSON_NUMBER)
+		printf("; %s is off in %s", show_text(p, HF_F_SERVER), show_duration(show_number(p, HF_F_DEADLINE_S)));
+	if (more)
+		printf("; %llu more entr%s: other names of them, or over and still remembered", (unsigned long long)more, more == 1 ? "y" : "ies");
+	printf("\n");
 }
 
 void show_sessions(const struct hf_json *a)
@@ -118,10 +132,7 @@ void show_sessions(const struct hf_json *a)
 	while (hf_json_next(&pools, &at, NULL, &p)) {
 		size_t k = 0, n = 0;
 
-		printf("pool %s: %s sessions, %s of them live", show_text(&p, HF_F_NAME), show_text(&p, HF_F_MATCHING), show_text(&p, HF_F_CONNECTED));
-		if (show_get(&p, HF_F_DEADLINE_S, &v) && v.kind == HF_JSON_NUMBER)
-			printf("; %s is off in %s", show_text(&p, HF_F_SERVER), show_duration(show_number(&p, HF_F_DEADLINE_S)));
-		printf("\n");
+		session_count(&p);
 		if (!show_get(&p, HF_F_SESSIONS, &list) || !hf_json_next(&list, &k, NULL, &v))
 			continue;
 		show_table(head, 8, &list, session_row);

@@ -428,18 +428,18 @@ static void explains_a_full_table(void **state)
 	"[service a]\nprotocol = tide\nlisten = udp://127.0.0.1:0\npool = farm\n" \
 	"[pool farm]\naffinity = table\nload-factor = off\nprobe = none\nserver = h1 127.0.0.1:7001\nserver = h2 127.0.0.1:7002\n"
 
-static void open_session_at(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags, uint64_t now_ms)
+static void open_session_at(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags, enum hf_why why, uint64_t now_ms)
 {
 	struct hf_engine *e = hf_net_engine(g->net, "farm");
 	struct hf_lesson l = {.key = {hf_fingerprint_text(g->site.hash_key, hf_bytes_str(key)), hf_bytes_str(key)}, .server = hf_engine_find(e, hf_bytes_str(server)),
-		.life = life, .life_s = 600, .flags = flags, .why = HF_WHY_HOME};
+		.life = life, .life_s = 600, .flags = flags, .why = why};
 
 	assert_int_equal(hf_engine_learn(e, &l, now_ms), HF_OK);
 }
 
 static void open_session(struct gateway *g, const char *key, const char *server, enum hf_life life, unsigned flags)
 {
-	open_session_at(g, key, server, life, flags, hf_clock_ms());
+	open_session_at(g, key, server, life, flags, HF_WHY_HOME, hf_clock_ms());
 }
 
 /* A long table is listed while sessions come: one that began after the listing did is not of before the clock. Without the test for less than 0 in
@@ -451,7 +451,7 @@ static void a_session_of_this_moment_is_listed(void **state)
 
 	(void)state;
 	gate_open(&g, A_TABLE);
-	open_session_at(&g, "wave:alice", "h1", HF_LIFE_OPEN, HF_COUNTED | HF_BOND, hf_clock_ms() + 60000);
+	open_session_at(&g, "wave:alice", "h1", HF_LIFE_OPEN, HF_COUNTED | HF_BOND, HF_WHY_HOME, hf_clock_ms() + 60000);
 	assert_true(gate_ask(&g, "sessions", &a));
 	pool = item(&a, "pools", 0);
 	v = item(&pool, "sessions", 0);
@@ -473,17 +473,17 @@ static void sessions_are_listed_moved_and_forgotten(void **state)
 	open_session(&g, "wave:bob", "h2", HF_LIFE_START, HF_COUNTED | HF_BOND | HF_TENTATIVE);
 	assert_true(gate_ask(&g, "sessions", &a));
 	pool = item(&a, "pools", 0);
-	assert_keys(&pool, "name sessions matching connected ");
+	assert_keys(&pool, "name sessions matching counted connected ");
 	gate_assert_raw(&pool, "matching", "2");
 	gate_assert_raw(&pool, "connected", "1");
 	assert_true(gate_ask(&g, "sessions --server h1", &a));
 	pool = item(&a, "pools", 0);
-	assert_keys(&pool, "name sessions matching connected server state deadline_s ");
+	assert_keys(&pool, "name sessions matching counted connected server state deadline_s ");
 	gate_assert_raw(&pool, "server", "h1");
 	gate_assert_raw(&pool, "deadline_s", "null");
 	gate_assert_raw(&pool, "matching", "1");
 	v = item(&pool, "sessions", 0);
-	assert_keys(&v, "key fingerprint server state tentative expires_s flows since_s seen_s why ");
+	assert_keys(&v, "key fingerprint server state tentative counted expires_s flows since_s seen_s why ");
 	gate_assert_raw(&v, "key", "wave:alice");
 	gate_assert_raw(&v, "state", "connected");
 	gate_assert_raw(&v, "flows", "1");
@@ -509,6 +509,31 @@ static void sessions_are_listed_moved_and_forgotten(void **state)
 	assert_true(gate_ask(&g, "on h1", &a));
 	gate_refused(&g, "sessions --pool x", "no pool 'x'; nearest: farm");
 	assert_true(gate_ask(&g, "forget wave:alice", &a));
+	gate_close(&g);
+}
+
+/* A session has as many entries as names, and is one; it is connected also where a name that its bond does not know has the connection. `matching` says how
+ * many rows there are. Fails without the count in each(), and, at `connected`, without either half of is_connected, or HF_BOND in is_live. */
+static void second_names_are_no_sessions(void **state)
+{
+	static const char *const want[][3] = {{"4", "3", "2"}, {"5", "3", "3"}}; /* matching, counted, connected */
+	struct gateway g;
+	struct hf_json a, pool;
+
+	(void)state;
+	gate_open(&g, A_TABLE);
+	open_session(&g, "wave:alice", "h1", HF_LIFE_OPEN, HF_COUNTED | HF_BOND);
+	open_session_at(&g, "wave:al", "h1", HF_LIFE_OPEN, HF_BOND, HF_WHY_BOND, hf_clock_ms());
+	open_session(&g, "wave:bob", "h2", HF_LIFE_START, HF_COUNTED | HF_BOND);
+	open_session(&g, "wave:call", "h2", HF_LIFE_START, HF_COUNTED); /* no bond: it is live as long as it counts */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(gate_ask(&g, "sessions", &a));
+		pool = item(&a, "pools", 0);
+		gate_assert_raw(&pool, "matching", want[i][0]);
+		gate_assert_raw(&pool, "counted", want[i][1]);
+		gate_assert_raw(&pool, "connected", want[i][2]);
+		open_session_at(&g, "wave:handle of bob's", "h2", HF_LIFE_OPEN, HF_BOND, HF_WHY_DIALOG, hf_clock_ms());
+	}
 	gate_close(&g);
 }
 
@@ -607,7 +632,7 @@ int main(void)
 		cmocka_unit_test(where_answers_and_changes_nothing), cmocka_unit_test(where_tells_of_an_entry), cmocka_unit_test(where_refuses), cmocka_unit_test(where_goes_by_the_kind),
 		cmocka_unit_test(drain_and_weight_take_hold), cmocka_unit_test(a_closed_pool_is_told), cmocka_unit_test(a_session_of_this_moment_is_listed), cmocka_unit_test(warnings_are_said_once), cmocka_unit_test(names_must_be_known_and_plain), cmocka_unit_test(reload_is_whole_or_nothing),
 		cmocka_unit_test(a_removed_server_can_only_end), cmocka_unit_test(a_listener_that_cannot_be_had),
-		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(explains_a_full_table), cmocka_unit_test(sessions_are_listed_moved_and_forgotten),
+		cmocka_unit_test(explains_a_key), cmocka_unit_test(explains_a_message), cmocka_unit_test(explains_a_full_table), cmocka_unit_test(sessions_are_listed_moved_and_forgotten), cmocka_unit_test(second_names_are_no_sessions),
 		cmocka_unit_test(simulates_a_change),
 	};
 
