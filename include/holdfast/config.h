@@ -42,6 +42,7 @@ struct hf_conf_server {
 	uint32_t agent;               /* port; 0 = off */
 	bool agent_said;              /* else the pool's */
 	bool send_proxy, send_proxy_said;
+	bool port_said;               /* else it is the protocol's, or comes with SRV records */
 	unsigned line;
 };
 

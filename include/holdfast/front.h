@@ -118,6 +118,7 @@ struct hf_chosen {
 	struct hf_flow_name hold; /* events of a hold: its name. Else, where ASK was with `holds` and a tag: the name that HOLD would give, for one tag
 	                           * and boot the same each time; generation 0: no more can be held */
 	unsigned row;        /* tables, OPEN: brief flows of the same key and source that went before, each begun where the one before it ended */
+	uint16_t hint_port;  /* ask.hint_addr is no member, but one has its address with this port; 0: none has */
 	bool crowded;        /* ask.max_flows, max_sources, apart: the key has as many as it may, or is not for this one; server is 0, and nothing is remembered */
 	uint64_t led_by;     /* the key had no entry: of the placing keys the one whose bond named the server; 0: none did */
 	bool left;           /* ask.renews: what named the server before did not hold, by the pool's rules */
@@ -382,6 +383,9 @@ struct hf_front {
 
 	/* Checks the filled conf as a whole and derives what it likes inside it. HF_OK, or an error was said. May be NULL. */
 	enum hf_err (*check)(void *conf, const struct hf_says *says);
+	/* What in a message names a member by address and port (hf_ask.hint_addr), as people call it: --check warns of a `server` line that leaves the port to be
+	 * guessed. family: of the member's address, 0 while it is a name. NULL, also of the function: with these options nothing does. */
+	const char *(*hint_word)(const void *conf, unsigned family);
 	void (*step)(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *acts);
 	/* A datagram of a source that says more than it may: is it in the way of what we have signed ourselves? Nothing is done. NULL: none ever is. */
 	bool (*vouches)(struct hf_ctx *ctx, const struct hf_event *ev);

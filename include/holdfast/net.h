@@ -112,6 +112,7 @@ const char *hf_net_service_name(const struct hf_net *net, uint16_t id, const str
 struct hf_note {
 	struct hf_act act;         /* as the front gave it; of kind DROP with count_only: a fact, of the front or of net */
 	uint16_t server;           /* id of the member that a SEND or LEARN names, ASK: that its hint names; 0: none */
+	uint16_t near, near_port;  /* ASK: its hint is the address of no member, but that of this one with this port; 0: of none */
 	struct hf_answer answer;   /* ASK */
 	struct hf_trace trace;
 };

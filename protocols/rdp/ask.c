@@ -189,6 +189,12 @@ static bool belongs(enum hf_why why)
 	return why == HF_WHY_BOND || why == HF_WHY_ENTRY || why == HF_WHY_TOKEN || why == HF_WHY_DIALOG;
 }
 
+static void count_outside(const struct hf_chosen *c, struct hf_acts *acts)
+{
+	flow_count(acts, RDP_R_TOKEN_OUTSIDE);
+	flow_count(acts, c->hint_port ? RDP_R_TOKEN_PORT : 0);
+}
+
 /* A flow with a token is remembered by the token when that decided, else by what decided instead; one with an id likewise. A handle's
  * second leg is not counted: the user's bond, which led to the same host, is. */
 static void remember_named(const struct hf_ctx *ctx, const struct rdp_keys *k, const struct hf_chosen *c, struct hf_acts *acts)
@@ -201,7 +207,7 @@ static void remember_named(const struct hf_ctx *ctx, const struct rdp_keys *k, c
 	if (f->entry_fp)
 		flow_learn(acts, flow_key(f->entry_fp), HF_LIFE_CLOSE, f);
 	else if ((k->hint.family || k->hint_server) && !taken && !c->left)
-		flow_count(acts, RDP_R_TOKEN_OUTSIDE);
+		count_outside(c, acts);
 	f->entry_fp = key.fp;
 	f->counted = !taken || by_id || k->hint.family || k->hint_server;
 	f->by_source = !taken && k->by_source;

@@ -73,6 +73,12 @@ static enum hf_probe_result probe_read(const struct hf_ctx *ctx, const struct hf
 	return results[x224_read_reply(got, &need)];
 }
 
+/* A token's address is four octets (token.c). */
+static const char *hint_word(const void *conf, unsigned family)
+{
+	return family != 6 && rdp_chain_has(&((const struct rdp_conf *)conf)->key, RDP_BY_TOKEN) ? "a routing token" : NULL;
+}
+
 static const struct hf_reason_def reasons[] = {
 #define X(e, name, text) {name, text},
 	RDP_REASONS(X)
@@ -97,6 +103,7 @@ const struct hf_front hf_rdp_front = {
 	.n_defaults = sizeof defaults / sizeof defaults[0],
 	.reasons = reasons,
 	.n_reasons = sizeof reasons / sizeof reasons[0],
+	.hint_word = hint_word,
 	.step = step,
 	.probe_write = probe_write,
 	.probe_read = probe_read,

@@ -23,6 +23,7 @@
 	X(CORRELATION,      "correlation",      "the correlation block is missing, cut or not of its form") \
 	X(TRAILING,         "trailing",         "octets behind the last block of the request") \
 	X(TOKEN_OUTSIDE,    "token-outside",    "a token names no member of the pool; it was ignored") \
+	X(TOKEN_PORT,       "token-port",       "it names a member's address, but another port than its server line has") \
 	X(TOKEN_FORGED,     "token-forged",     "a token says that we signed it, and we did not; it was ignored") \
 	X(TOKEN_EXPIRED,    "token-expired",    "a token that we signed has had its time; it was ignored") \
 	X(TOKEN_SYNTAX,     "token-syntax",     "a msts token is neither an address nor a number; it was taken as opaque") \

@@ -65,6 +65,7 @@ static void say_beside(struct teller *t, const struct hf_note *n)
 static void say_ask(struct teller *t, const struct hf_note *n)
 {
 	const struct hf_ask *a = &n->act.ask;
+	struct hf_server_view v;
 	struct hf_writer *w;
 
 	if (hf_ask_is_beside(a)) {
@@ -96,7 +97,10 @@ static void say_ask(struct teller *t, const struct hf_note *n)
 			hf_w_printf(w, "a server by number %08x", a->hint);
 		else
 			hf_w_addr(w, &a->hint_addr);
-		hf_w_str(w, ", which is no member of the pool: not heard");
+		hf_w_str(w, ", which is no member of the pool");
+		if (n->near)
+			hf_w_printf(w, " (%s has that address with port %u)", tell_name(t, n->near, &v), n->near_port);
+		hf_w_str(w, ": not heard");
 		tell_end(t);
 	}
 	t->place = a->place;

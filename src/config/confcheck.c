@@ -1,5 +1,6 @@
 /* What only the whole of a configuration can tell; see load.h. Says, and derives; reads no line. Called by load.c. */
 #include "endpoint.h"
+#include "holdfast/log.h"
 #include "load.h"
 #include "place.h"
 
@@ -147,11 +148,48 @@ static void check_front(struct load *l, unsigned i, const struct hf_conf_choice 
 		finding_error(to, v->line, "[service %s]: protocol %s refuses its options", v->name, v->front->name);
 }
 
+/* What in messages names this server by address and port; NULL: nothing. */
+static const char *hint_word(const struct load *l, const struct hf_conf_pool *p, const struct hf_conf_server *s)
+{
+	const char *word = NULL;
+
+	for (unsigned i = 0; i < l->conf.n_services; i++)
+		for (unsigned k = 0; k < l->services[i].n_choices && !word; k++) {
+			const struct hf_conf_choice *c = &l->services[i].choices[k];
+
+			if (c->pool == p && l->services[i].front && l->services[i].front->hint_word)
+				word = l->services[i].front->hint_word(c->front_conf, s->addr.family);
+		}
+	return word;
+}
+
+/* Whoever writes such a message takes the port from the server, not from us. */
+static void check_ports(const struct load *l, const struct hf_conf_pool *p, struct finding_to *to)
+{
+	for (unsigned i = 0; i < p->n_servers; i++) {
+		const struct hf_conf_server *s = &p->servers[i];
+		const char *word = s->port_said || s->targets ? NULL : hint_word(l, p, s);
+		char place[300] = "";
+		struct hf_writer w = hf_writer_on(place, sizeof place - 1);
+
+		if (!word)
+			continue;
+		if (s->host.n)
+			hf_w_printf(&w, "%s:%u", hf_log_text(s->host), s->addr.port);
+		else
+			hf_w_addr(&w, &s->addr);
+		finding_warn(to, s->line, "server %s: no port is written, so %u is taken; %s names a server by address and port, and where its port is another one it is not heard: "
+			"write the port that it has there, as in %s", s->name, s->addr.port, word, place);
+	}
+}
+
 void confcheck_fronts(struct load *l, struct finding_to *to)
 {
 	for (unsigned i = 0; i < l->conf.n_services; i++)
 		for (unsigned k = 0; k < l->services[i].n_choices; k++)
 			check_front(l, i, &l->services[i].choices[k], to);
+	for (unsigned i = 0; i < l->conf.n_pools; i++)
+		check_ports(l, &l->pools[i], to);
 }
 
 /* Parcels to a server leave by a listener: a datagram through its socket; over a stream it says where answers are taken. */

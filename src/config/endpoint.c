@@ -235,6 +235,7 @@ static bool read_server(const struct ini_entry *e, const struct hf_front *front,
 		finding_error(to, e->line, "server: %s: %s", hf_log_text(place), v->addr.port ? "nobody is at this address" : "a port is 1..65535");
 		return false;
 	}
+	v->port_said = place_has_port(place);
 	v->targets = place_is_service(v->host) ? 16 : 0;
 	if (v->targets && name.n > ENDPOINT_SERVICE_NAME_MAX)
 		finding_error(to, e->line, "server: %s: before the names of those whom SRV records name it has %u characters at most", hf_log_text(name), ENDPOINT_SERVICE_NAME_MAX);

@@ -177,6 +177,13 @@ bool place_read(const char *what, struct hf_bytes text, const struct hf_front *f
 	return e == HF_OK;
 }
 
+bool place_has_port(struct hf_bytes text)
+{
+	size_t colon = hf_bytes_find(text, ':');
+
+	return has_port(hf_bytes_starts(hf_bytes_sub(text, colon, 3), HF_LIT("://")) ? hf_bytes_sub(text, colon + 3, text.n) : text);
+}
+
 bool place_is_name(struct hf_bytes b)
 {
 	struct hf_addr a;

@@ -8,6 +8,8 @@
  * protocol is not known, transports are not checked. False: a finding says why. */
 bool place_read(const char *what, struct hf_bytes text, const struct hf_front *front, unsigned line, enum hf_transport *transport, struct hf_addr *addr, struct hf_bytes *host,
 		struct finding_to *to);
+/* Of what place_read takes: its port is written. */
+bool place_has_port(struct hf_bytes text);
 /* _SERVICE._PROTOCOL.DOMAIN: a name that has SRV records (RFC 2782). */
 bool place_is_service(struct hf_bytes b);
 /* A host name, or an address. */

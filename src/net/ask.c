@@ -19,6 +19,15 @@ static uint16_t hinted(const struct parcel *p, const struct hf_ask *a)
 	return m ? m->id : HF_NO_SERVER;
 }
 
+/* Whom an address that is no member's most likely means: for who is told of it, never where anything goes. */
+static const struct snap_member *nearly_hinted(const struct parcel *p, const struct hf_ask *a)
+{
+	for (unsigned i = 0; a->hint_addr.family && i < p->at->n_members; i++)
+		if (hf_addr_ip_eq(&p->at->members[i].addr, &a->hint_addr))
+			return &p->at->members[i];
+	return NULL;
+}
+
 void ask_reach(struct parcel *p, const struct snap_member *m)
 {
 	struct hf_chosen *c = &p->chosen;
@@ -187,6 +196,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 		.flags = a->flags, .spread = spread(p, a), .source = quota_source(p), .move = a->again,
 		.place = a->place, .place_else = a->place_else, .place_last = a->place_last, .unplaced = a->unplaced, .at_home = a->at_home, .urgent = a->urgent,
 		.renews = a->renews, .knocks = a->knocks, .unless_firm = a->unless_firm, .max_flows = a->max_flows, .max_sources = a->max_sources, .apart = a->apart, .server_only = true};
+	const struct snap_member *near = q.hint ? NULL : nearly_hinted(p, a);
 	struct hf_answer answer = {0};
 	bool opens = may_open(a);
 
@@ -212,7 +222,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 	if (opens && was_shed(p, act, &q))
 		return;
 	if (p->story)
-		explain_ask(p, act, &q, &answer);
+		explain_ask(p, act, &q, near, &answer);
 	else
 		hf_engine_choose(p->at->rt->engine, &q, &answer, p->ctx.now_ms);
 	tale_asked(p, a, &answer);
@@ -226,6 +236,7 @@ static void ask_engine(struct parcel *p, const struct hf_act *act)
 	if (answer.over)
 		parcel_count(p, HF_R_ENTRY_QUOTA);
 	choose(p, a->tag, worker_by_id(p->w, p->at, answer.server), &answer);
+	p->chosen.hint_port = near ? near->addr.port : 0;
 }
 
 /* Its pool is nobody's any more. */

@@ -39,11 +39,13 @@ void explain_count(struct parcel *p, unsigned reason)
 	note(p, &act);
 }
 
-void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, struct hf_answer *a)
+void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, const struct snap_member *near, struct hf_answer *a)
 {
 	struct hf_note *n = note(p, act);
 
 	n->server = q->hint;
+	n->near = near ? near->id : HF_NO_SERVER;
+	n->near_port = near ? near->addr.port : 0;
 	hf_engine_explain(p->at->rt->engine, q, &n->answer, &n->trace, p->ctx.now_ms);
 	*a = n->answer;
 }

@@ -6,7 +6,8 @@
 
 void explain_act(struct parcel *p, const struct hf_act *act);
 void explain_beside(struct parcel *p, const struct hf_act *act, const struct hf_answer *a);
-void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, struct hf_answer *a);
+/* near: what nearly_hinted in ask.c found, or NULL. */
+void explain_ask(struct parcel *p, const struct hf_act *act, const struct hf_question *q, const struct snap_member *near, struct hf_answer *a);
 /* It was refused before anybody was chosen: what the front does then says why. */
 void explain_shed(struct parcel *p, const struct hf_act *act, const struct hf_question *q);
 

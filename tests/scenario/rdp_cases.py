@@ -1,6 +1,6 @@
 """Classes of faults that users of other RDP balancers met, each by its number in tests/CASES.tsv, against the program: one function a case, and what has
 to hold in its docstring. Those that literal octets can show are unit tests."""
-import os, socket, sys, time
+import json, os, re, socket, subprocess, sys, time
 
 from _ends import sessions
 from scenario import PEERS, SLOW, check, equal, until
@@ -43,6 +43,23 @@ def r29_second_leg(s, g, hosts, d):
     equal(target.stats()["requests"], before + 1, "requests at the token's host")
     check(time.monotonic() - begin < 8 * SLOW, "the second leg waited")
     first.close(), second.close()
+
+
+def r37_another_port(s, g, hosts, d):
+    """A token with a member's address and another port than its line has is told in words, by whoever counts, by `explain` and in the session log; and --check
+    warns of a line without a port, which is where such a farm begins."""
+    near = next(h for h in hosts if ":" not in h.host)
+    octets = rdp_text.request(rdp_text.token(near.host, 1))
+    before = {k: g.drops("desktops").get(k, 0) for k in ("token-outside", "token-port")}
+    opened(g, octets).close()
+    until("it is counted as both", lambda: {k: g.drops("desktops").get(k, 0) - n for k, n in before.items()} == {"token-outside": 1, "token-port": 1})
+    said = [x["text"] for x in g.ctl("explain", "--hex", "--service", "desktops", stdin=octets.hex())["stories"][0]["steps"]]
+    check(f"its token names {near.host}:1, which is no member of the pool ({near.label} has that address with port {near.port}): not heard" in said, "explain:", said)
+    until("a line in the session log", lambda: any(json.loads(x)["facts"] == ["token-outside", "token-port"] for x in open(s.path("sessions.jsonl")).read().splitlines()))
+    with open(s.path("bare.ini"), "w") as f:
+        f.write(re.sub(rf"{near.label} [^\n ]*", f"{near.label} 192.0.2.21", ini(s, hosts, "")))
+    r = subprocess.run([s.program("HOLDFAST_BIN", "holdfast"), "-c", s.path("bare.ini"), "--check"], capture_output=True, text=True, timeout=60)
+    check(r.returncode == 0 and f"server {near.label}: no port is written, so 3389 is taken; a routing token names" in r.stderr, "--check:", r.returncode, r.stdout, r.stderr)
 
 
 def r38_token_and_ipv6(s, g, hosts, d):
@@ -172,11 +189,11 @@ def r58_keep_alives(s, g, hosts, d):
     g.reload(ini(s, hosts, ""))
 
 
-CASES = (r58_keep_alives, r29_second_leg, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
+CASES = (r58_keep_alives, r29_second_leg, r37_another_port, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
 
 
 def ini(s, hosts, more):
-    return s.ini_gateway() + s.ini_rdp(hosts, f"probe = none\nlinger = 6s\non-down = move\n{more}", "handshake-timeout = 1s")
+    return s.ini_gateway(extra=f"session-log = {s.path('sessions.jsonl')}") + s.ini_rdp(hosts, f"probe = none\nlinger = 6s\non-down = move\n{more}", "handshake-timeout = 1s")
 
 
 def run(s):

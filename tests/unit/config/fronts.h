@@ -51,9 +51,14 @@ static const struct hf_option reef_options[] = {
 	{"shore", HF_OPT_POOLS, HF_IN_SERVICE, HF_RELOAD_NEW, .unit = "NAME POOL", .offset = offsetof(struct reef_conf, shores), .help = "Whose waves go to that pool."},
 };
 static const struct hf_default reef_defaults[] = {{"affinity", "table"}, {"load-factor", "1.25"}, {"probe", "connect"}};
+static const char *reef_hint_word(const void *conf, unsigned family)
+{
+	return family != 6 && ((const struct reef_conf *)conf)->linger == 9000 ? "a message in a bottle" : NULL;
+}
+
 static const struct hf_front reef = {
 	.name = "reef", .transports = HF_TRANSPORT_BIT(HF_TCP) | HF_TRANSPORT_BIT(HF_UDP), .server_transport = HF_TCP, .datagram_flows = true, .port = 8000, .options = reef_options, .n_options = 2,
-	.conf_size = sizeof(struct reef_conf), .defaults = reef_defaults, .n_defaults = 3,
+	.conf_size = sizeof(struct reef_conf), .defaults = reef_defaults, .n_defaults = 3, .hint_word = reef_hint_word,
 };
 
 const struct hf_front *const hf_fronts[] = {&tide, &reef, NULL};

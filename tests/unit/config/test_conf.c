@@ -304,6 +304,24 @@ static void warns_of_few_slots(unsigned servers, const char *more, const char *s
 	assert_int_equal(has(false, *more ? 6 : 5, *said == '-' ? "slots" : said), *said != '-');
 }
 
+/* Messages that name a server by address and port: what its line leaves out is a guess, and said to be one. It is taken all the same. Fails without
+ * check_ports in confcheck.c; each quiet line when place_has_port or the front is not asked. */
+static void test_ports_left_out(void **state)
+{
+#define BOTTLES(linger) "[gateway]\ncluster-secret-file = /x\n[service s]\nprotocol = reef\nlisten = 192.0.2.1\npool = p\n[pool p]\nlinger = " linger "\n"
+#define FIVE "server = a 192.0.2.11\nserver = b 192.0.2.12:8000\nserver = c tcp://desk.example.com\nserver = d tcp://desk.example.com:8001\nserver = e 2001:db8::5\n"
+	(void)state;
+	accepts(BOTTLES("9s") FIVE);
+	assert_true(has(false, 9, "server a: no port is written, so 8000 is taken; a message in a bottle names a server by address and port"));
+	assert_true(has(false, 9, "as in 192.0.2.11:8000") && has(false, 11, "as in desk.example.com:8000"));
+	assert_int_equal(found.n, 2);
+	assert_true(conf->pools[0].servers[0].addr.port == 8000 && !conf->pools[0].servers[0].port_said && conf->pools[0].servers[3].port_said);
+	accepts(BOTTLES("9s") "server = a _reef._tcp.example.com\n");
+	assert_int_equal(found.n, 0); /* the records name them */
+	accepts(BOTTLES("8s") FIVE);
+	assert_int_equal(found.n, 0);
+}
+
 /* --check's surprises; each fails without its line in confcheck.c. */
 static void test_warnings(void **state)
 {
@@ -481,7 +499,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_owners, drop_all), cmocka_unit_test_teardown(test_servers_refused, drop_all),
 		cmocka_unit_test_teardown(test_listens, drop_all), cmocka_unit_test_teardown(test_listens_refused, drop_all), cmocka_unit_test_teardown(test_bounded_services, drop_all),
 		cmocka_unit_test_teardown(test_service_records, drop_all),
-		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_pool_words, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all),
+		cmocka_unit_test_teardown(test_pools_and_services, drop_all), cmocka_unit_test_teardown(test_pool_words, drop_all), cmocka_unit_test_teardown(test_warnings, drop_all), cmocka_unit_test_teardown(test_ports_left_out, drop_all),
 		cmocka_unit_test_teardown(test_load, drop_all), cmocka_unit_test_teardown(test_starved, drop_all), cmocka_unit_test_teardown(test_cuts, drop_all),
 	};
 

@@ -455,6 +455,27 @@ static void r33_address_token(void **state)
 	free(k);
 }
 
+/* r37: who redirects names a member's address with another port than we know: told apart from a stranger's, and not followed either. Fails without the
+ * second line of count_outside. */
+static void r37_another_port(void **state)
+{
+	struct kit *k = kit_new();
+
+	(void)state;
+	(void)ask_for(k, "192.0.2.51:1", TOKEN("158400715.47873.0000"));
+	k->chosen.hint_port = 3390;
+	kit_choice(k, H1, HF_WHY_HOME);
+	assert_true(kit_counted(k, RDP_R_TOKEN_OUTSIDE) && kit_counted(k, RDP_R_TOKEN_PORT));
+	assert_int_equal(kit_act(k, HF_ACT_SEND)->send.server, H1);
+	forget(k);
+	(void)ask_for(k, "192.0.2.51:1", TOKEN("158400715.47873.0000"));
+	k->chosen.hint_port = 0;
+	kit_choice(k, H1, HF_WHY_HOME);
+	assert_true(kit_counted(k, RDP_R_TOKEN_OUTSIDE) && !kit_counted(k, RDP_R_TOKEN_PORT));
+	forget(k);
+	free(k);
+}
+
 /* r34, I6: an address outside the farm is a hint that names nobody; net does not find it, and the source decides. */
 static void r34_foreign_token(void **state)
 {
@@ -961,6 +982,12 @@ static void test_front(void **state)
 	assert_string_equal(hf_rdp_front.reasons[RDP_R_LI_MISMATCH - HF_REASON_FRONT].name, "li-mismatch");
 	assert_string_equal(hf_rdp_front.probe_name, "confirm");
 	assert_true(hf_rdp_front.port == 3389 && hf_rdp_front.server_transport == HF_TCP && !hf_rdp_front.datagrams);
+	{ /* r37: whose token can name a member by its address, and who looks at tokens at all. Fails without either half of hint_word */
+		struct rdp_conf by_token = {.key = {.n = 2, .kind = {RDP_BY_USER, RDP_BY_TOKEN}}}, by_user = {.key = {.n = 1, .kind = {RDP_BY_USER}}};
+
+		assert_true(hf_rdp_front.hint_word(&by_token, 4) && hf_rdp_front.hint_word(&by_token, 0));
+		assert_true(!hf_rdp_front.hint_word(&by_token, 6) && !hf_rdp_front.hint_word(&by_user, 4));
+	}
 	assert_true(hf_rdp_front.max_opening >= X224_MAX && hf_rdp_front.conf_size == sizeof(struct rdp_conf));
 }
 
@@ -971,7 +998,7 @@ int main(void)
 		cmocka_unit_test(test_ends_of_openings), cmocka_unit_test(test_end_without_entry), cmocka_unit_test(r17_source_after_user),
 		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(r20_shared_names), cmocka_unit_test(test_short_names), cmocka_unit_test(test_cut_names), cmocka_unit_test(r22_nine_octets),
 		cmocka_unit_test(r25_long_names), cmocka_unit_test(test_unusable_names), cmocka_unit_test(test_chain),
-		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
+		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(r37_another_port), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),
 		cmocka_unit_test(test_dial_limit), cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_then_up), cmocka_unit_test(test_move),
 		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_token_host_left), cmocka_unit_test(test_redirect_loop), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
