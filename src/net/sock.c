@@ -157,6 +157,7 @@ void sock_tune(int fd, uint64_t keep_ms)
 	set(fd, SOL_SOCKET, SO_KEEPALIVE, s != 0);
 }
 
+void sock_ack(int fd) { set(fd, IPPROTO_TCP, TCP_QUICKACK, 1); }
 void sock_patience(int fd) { set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, PATIENCE_MS); }
 
 void sock_reset(int fd)

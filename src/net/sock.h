@@ -24,6 +24,9 @@ int sock_error(int fd);
 /* Low delay, and keep-alives after so many ms of silence (0: none), on both ends of a relay (RULES-RDP 34: long and silent). Accepted sockets have
  * them of their listener. */
 void sock_tune(int fd, uint64_t keep_ms);
+/* Acknowledges what has come and what comes next without delay, until octets go both ways again (TCP_QUICKACK): for a peer that sends much and may
+ * have its window full. */
+void sock_ack(int fd);
 /* A peer that takes nothing for half a minute is gone (TCP_USER_TIMEOUT). */
 void sock_patience(int fd);
 /* A close that resets (RULES-RDP 35). */

@@ -21,7 +21,9 @@
 #include "sock.h"
 
 #define RIG_MEMBER 0x1234u
+#ifndef RIG_OPENING
 #define RIG_OPENING 4096u
+#endif
 
 struct rig {
 	struct hf_loop *control;
