@@ -211,12 +211,12 @@ def ending(linger):
         listener.shutdown(socket.SHUT_RDWR)                  # wakes who accepts
 
 
-def b67_a_closed_connection(s):
+def b67_a_closed_connection(s, workers):
     """A phone's connection ends before its answer: that goes over a new one to the port of its Via; where nobody listens it is dropped, however often the server
     repeats it, and leaves no socket; and the same request over another connection is answered there."""
     server, at = endpoint()
     with server, socket.create_server(("127.0.0.1", 0)) as phone:
-        g = s.gateway(s.ini_gateway("b67") + s.ini_sip([f"b67 {at}"], service="failover = no", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name="b67")
+        g = s.gateway(s.ini_gateway(f"b67{workers}", workers=workers) + s.ini_sip([f"b67 {at}"], service="failover = no", listen="udp://127.0.0.1:0 tcp://127.0.0.1:0"), name=f"b67{workers}")
         phone.settimeout(10 * SLOW)
         rest, me = sockets(g), "127.0.0.1:%d" % phone.getsockname()[1]
 
@@ -248,6 +248,12 @@ def b67_a_closed_connection(s):
             server.sendto(answer(again, 200), source)
             equal(Message(c.recv(65535)).code, 200, "the answer over it")
         g.stop()
+
+
+def b67_closed_connections(s):
+    """... on the worker that the answer comes to, and on whichever"""
+    for workers in (1, 2):
+        b67_a_closed_connection(s, workers)
 
 
 def b88_a_dead_connection(s):
@@ -456,7 +462,7 @@ def b146_order(s):
         g.stop()
 
 
-CASES = (b06_both_hang_up, b20_b21_own_sockets, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b67_a_closed_connection, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
+CASES = (b06_both_hang_up, b20_b21_own_sockets, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b67_closed_connections, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
          b133_removed_with_live_calls, b146_order)
 
 
