@@ -154,6 +154,31 @@ def b43_smuggling(s):
     g.stop()
 
 
+def b62_two_gateways(s):
+    """Two gateways with one secret behind one address: an INVITE goes by the one and its CANCEL by the other, which has not seen it: to the same server, under
+    the Via of the INVITE but for the parameter of our own."""
+    (a, at_a), (b, at_b), (c, me) = endpoint(), endpoint(), endpoint()
+    with open(s.path("b62.secret"), "w") as f:
+        f.write("hash 000102030405060708090a0b0c0d0e0f\nsign 101112131415161718191a1b1c1d1e1f\n")
+    ini = lambda n: s.ini_gateway(f"b62{n}", extra=f"cluster-secret-file = {s.path('b62.secret')}") + s.ini_sip(
+        [f"b62a {at_a}", f"b62b {at_b}"], "probe = none\nload-factor = off", listen="udp://127.0.0.1:0 advertise=gw.example.com:5060")
+    with a, b, c:
+        gates, homes = [s.gateway(ini(n), name=f"b62{n}") for n in (0, 1)], set()
+        for n in range(1, 21):
+            vias = []
+            for g, method in ((gates[n % 2], "INVITE"), (gates[1 - n % 2], "CANCEL")):
+                c.sendto(request(me, n, method, mark="b62"), hop(g.at()))
+                ready, _, _ = select.select([a, b], [], [], 10 * SLOW)
+                m = Message(ready[0].recv(65535)) if ready else None
+                equal(m and m.method, method, f"call {n}")
+                vias.append((ready[0], m.all("via")[0].split(";hf=")[0]))
+            equal(vias[1], vias[0], f"server and Via of call {n}")
+            homes.add(vias[0][0])
+        equal(len(homes), 2, "servers that had calls")
+        for g in gates:
+            g.stop()
+
+
 def b65_b142_ack_of_our_503(s):
     """All servers are down: INVITE gets 503, and its ACK reaches nobody when a server comes back, nor ourselves."""
     a = s.sip_server("b65a")
@@ -462,7 +487,7 @@ def b146_order(s):
         g.stop()
 
 
-CASES = (b06_both_hang_up, b20_b21_own_sockets, b25_one_ack, b43_smuggling, b65_b142_ack_of_our_503, b67_closed_connections, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
+CASES = (b06_both_hang_up, b20_b21_own_sockets, b25_one_ack, b43_smuggling, b62_two_gateways, b65_b142_ack_of_our_503, b67_closed_connections, b88_a_dead_connection, b89_a_server_that_drops_syn, b100_b102_b132_health, b101_two_entries_one_address, b126_strange_octets, b130_reloads_from_eight,
          b133_removed_with_live_calls, b146_order)
 
 

@@ -14,8 +14,8 @@ TRY = 0.5                                               # try-timeout here; two 
 PATIENT = 16                                            # the longest, where no silence is meant: a server that the machine has left out is not silent
 
 
-def ini(s, name, servers, pool="probe = none", wait=TRY, **k):
-    return s.ini_gateway(name) + s.ini_sip(servers, pool, service=f"failover = yes\ntry-timeout = {int(wait * 1000)}ms", **k)
+def ini(s, name, servers, pool="probe = none", wait=TRY, workers=2, **k):
+    return s.ini_gateway(name, workers) + s.ini_sip(servers, pool, service=f"failover = yes\ntry-timeout = {int(wait * 1000)}ms", **k)
 
 
 def answer(data, code, tag="s"):
@@ -234,6 +234,35 @@ def reset_when_asked(s):
         g.stop()
 
 
+def b88_silent_connection(s):
+    """The host behind a connection that has carried calls is gone without a word: the next call on it waits for try-timeout, and no longer, and goes to
+    another server; the one that is gone is asked once."""
+    (b, at_b), (c, me) = endpoint(), endpoint()
+    with b, c, socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10 * SLOW)
+        g = s.gateway(ini(s, "b88s", ["b88s1 tcp://127.0.0.1:%d" % listener.getsockname()[1], f"b88s2 {at_b}"], pool="probe = none\nload-factor = off\nconnections = 1",
+                          listen="udp://127.0.0.1:0 tcp://127.0.0.1:0", workers=1), name="b88s")
+        one, two = homes(g, "b88s", {"b88s1": 2})["b88s1"]
+        c.sendto(request(me, one, mark="b88s"), hop(g.at()))
+        conn, _ = listener.accept()
+        with conn:
+            conn.settimeout(10 * SLOW)
+            conn.sendall(answer(conn.recv(65535), 200))
+            equal(Message(c.recv(65535)).code, 200, "a call over the connection")
+            begin = time.monotonic()
+            c.sendto(request(me, two, mark="b88s"), hop(g.at()))
+            asked = conn.recv(65535)
+            other, source = b.recvfrom(65535)
+            check(time.monotonic() - begin > TRY * 0.9, f"the next server was asked after {time.monotonic() - begin:.2f} s")
+            equal([Message(x).get("call-id") for x in (asked, other)], [f"b88s{two}@lab.example"] * 2, "what the two got")
+            b.sendto(answer(other, 200), source)
+            equal(Message(c.recv(65535)).code, 200, "the answer")
+            conn.settimeout(0.1)
+            with contextlib.suppress(socket.timeout):
+                check(False, "it was asked again:", conn.recv(65535)[:60])
+        g.stop()
+
+
 def both_answer(s):
     """Two servers answer a call with 200, which wait for the gateway in sockets of whatever workers: the call is where the one came from that its caller has
     first; he ends the other one, which takes nothing from it."""
@@ -402,5 +431,5 @@ def a_server_dies(s):
 
 
 def run(s):
-    for case in (refusing, silent, once, cancelled, other_connections, reset_when_asked, both_answer, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
+    for case in (refusing, silent, once, cancelled, other_connections, reset_when_asked, b88_silent_connection, both_answer, dead_behind_cancel, late, refused_connections, restarted, b105_well_but_for_calls, a_server_dies):
         case(s)

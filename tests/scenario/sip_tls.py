@@ -8,6 +8,7 @@ from _certs import Authority, Server, dial, head, message, openssl, serial
 from scenario import FULL, SLOW, Peer, check, equal, until
 
 TIMEOUT = 240
+ALERT = "alert certificate required"                      # of a server that wants a certificate of ours, when the handshake is over for us (RFC 8446 4.4.2.4)
 
 
 def server_context(pair, client_ca=None):
@@ -307,9 +308,10 @@ def servers(b):
              ("", "tls-name=pbx", b.ca, 30, None),
              ("DNS:pbx.example.com", "", b.ca, 30, "IP address mismatch"), ("DNS:*.example.com", "tls-name=pbx.example.com", b.ca, 30, "hostname mismatch"),
              ("URI:sip:bob@example.com", "tls-name=example.com", b.ca, 30, "hostname mismatch"), ("DNS:pbx.example.com", "tls-name=other.example.com", b.ca, 30, "hostname mismatch"),
-             ("DNS:pbx.example.com", "tls-name=pbx.example.com", b.other, 30, "local issuer"), ("DNS:pbx.example.com", "tls-name=pbx.example.com", b.ca, 0, "expired")]
+             ("DNS:pbx.example.com", "tls-name=pbx.example.com", b.other, 30, "local issuer"), ("DNS:pbx.example.com", "tls-name=pbx.example.com", b.ca, 0, "expired"),
+             ("IP:127.0.0.1", "", b.ca, 30, ALERT)]
     for n, (san, option, ca, days, wrong) in enumerate(cases):
-        srv = Server(server_context(ca.make("pbx", san, days, into=f"pbx{n}")))
+        srv = Server(server_context(ca.make("pbx", san, days, into=f"pbx{n}"), b.ca if wrong == ALERT else None))
         if not days:
             time.sleep(1.1)
         g = b.gateway([(f"a tls://{srv.at}", option)], pool="probe = none" if n % 2 else "probe = options\nprobe-interval = 1s")
