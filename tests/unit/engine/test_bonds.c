@@ -173,6 +173,48 @@ static void tried_once_more(void **state)
 	farm_free(f);
 }
 
+/* r48: a host that drains keeps who is bound to it, and when it goes down as well `on-down` says for how long, as of any other: each rule for itself, whichever
+ * came first. Fails when a drain is taken for the end of the wait, or ends it. */
+static void drained_and_down(bool drained_first)
+{
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 0, 100, T0);
+	struct hf_question q[10];
+	struct hf_answer a;
+	uint16_t at = 2;
+
+	for (unsigned i = 0; i < 10; i++) {
+		q[i] = (struct hf_question){.key = {.fp = farm_fp(i + 1)}, .renews = true, .flags = HF_BOND | HF_COUNTED, .life = HF_LIFE_START, .life_s = 900};
+		assert_int_equal(farm_learn(f, q[i].key.fp, at, HF_LIFE_START, 900, HF_BOND | HF_COUNTED, T0), HF_OK);
+	}
+	hf_engine_rule(f->e, &(struct hf_rules){.on_down_ms = 60000});
+	hf_engine_mark(f->e, at, HF_MARK_DRAIN, drained_first, T0);
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(asked(f, &q[i]).server, at);
+	hf_engine_mark(f->e, at, HF_MARK_DOWN, true, T0 + 1000);
+	hf_engine_mark(f->e, at, HF_MARK_DRAIN, true, T0 + 30000);
+	for (unsigned i = 0; i < 10; i++) {
+		hf_engine_choose(f->e, &q[i], &a, T0 + 60999);
+		assert_true(a.server == at && a.hold_ms == 1 && !a.left);
+	}
+	for (unsigned i = 0; i < 9; i++) {
+		hf_engine_choose(f->e, &q[i], &a, T0 + 61000);
+		assert_true(a.server && a.server != at && a.left && a.known);
+	}
+	hf_engine_rule(f->e, &(struct hf_rules){.on_down_ms = 60000, .drain_moves = true}); /* the other rule: nobody is connected, so there is nothing to wait for */
+	hf_engine_mark(f->e, at, HF_MARK_DOWN, false, T0 + 62000);
+	hf_engine_choose(f->e, &q[9], &a, T0 + 62000);
+	assert_true(a.server && a.server != at && a.left);
+	farm_check(f);
+	farm_free(f);
+}
+
+static void r48_drained_then_down(void **state)
+{
+	(void)state;
+	drained_and_down(true);
+	drained_and_down(false);
+}
+
 /* drain_moves: a bond without a live flow leaves a server that drains, one with a live flow does not; without the rule neither does. */
 static void moved_by_a_drain(void **state)
 {
@@ -330,7 +372,7 @@ static void crowded(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(tried_once_more), cmocka_unit_test(moved_by_a_drain), cmocka_unit_test(tries_who_rests),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(placed_by_bonds), cmocka_unit_test(placed_by_the_second), cmocka_unit_test(renewals_leave), cmocka_unit_test(held_while_down), cmocka_unit_test(tried_once_more), cmocka_unit_test(r48_drained_then_down), cmocka_unit_test(moved_by_a_drain), cmocka_unit_test(tries_who_rests),
 					   cmocka_unit_test(unplaced_keys), cmocka_unit_test(led_by_the_last), cmocka_unit_test(crowded)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,28 @@ static void a_bond(void **state)
 	farm_free(f);
 }
 
+/* r25: who is away for nine hours finds his host, as one does for 24; the sweep that goes round meanwhile takes nothing that has time left. Fails when a time
+ * of life is cut to anything below a day. */
+static void r25_nine_hours(void **state)
+{
+	enum { HOUR = 3600 * S };
+	struct farm *f = farm_new(HF_MODE_TABLE, 3, 1250, 100, T0);
+	uint16_t at = ask(f, 7, "user:alice", HF_LIFE_OPEN, 86400, HF_COUNTED | HF_BOND, T0).server, other = (uint16_t)(at % 3 + 1);
+
+	(void)state;
+	assert_int_equal(farm_learn(f, 8, other, HF_LIFE_START, 86400, HF_COUNTED | HF_BOND, T0), HF_OK);
+	assert_int_equal(farm_learn(f, 7, 0, HF_LIFE_CLOSE, 86400, 0, T0), HF_OK);
+	for (unsigned h = 1; h <= 23; h++) {
+		struct hf_answer a = ask(f, 7, "", HF_LIFE_NONE, 0, 0, T0 + h * (uint64_t)HOUR), b = ask(f, 8, "", HF_LIFE_NONE, 0, 0, T0 + h * (uint64_t)HOUR);
+
+		assert_int_equal(hf_engine_sweep(f->e, T0 + h * (uint64_t)HOUR, 1000), 0);
+		assert_true(a.known && a.server == at && b.known && b.server == other);
+	}
+	assert_false(ask(f, 7, "", HF_LIFE_NONE, 0, 0, T0 + 24 * (uint64_t)HOUR + 8 * S).known);
+	farm_check(f);
+	farm_free(f);
+}
+
 /* A tentative bond ends with the last flow that proved nothing, one that is firm by another flow does not; END ends one whatever its flows. */
 static void tentative_ends(void **state)
 {
@@ -254,7 +276,7 @@ static void rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_bond), cmocka_unit_test(rows), cmocka_unit_test(tentative_ends), cmocka_unit_test(walks), cmocka_unit_test(weeks),
+		cmocka_unit_test(a_bond), cmocka_unit_test(r25_nine_hours), cmocka_unit_test(rows), cmocka_unit_test(tentative_ends), cmocka_unit_test(walks), cmocka_unit_test(weeks),
 		cmocka_unit_test(octets), cmocka_unit_test(every_size), cmocka_unit_test(no_room), cmocka_unit_test(saturation),
 	};
 

@@ -370,6 +370,20 @@ static void r22_nine_octets(void **state)
 	free(k);
 }
 
+/* r21: cut to nine by one client, whole from another, with its domain from a third: one bond. Fails without compared() or either half of bare. */
+static void r21_one_bond(void **state)
+{
+	static const char *const spellings[] = {USER("Administr"), USER("administrator"), USER("CORP\\Administrator"), USER("Administrator@corp.example")};
+	struct kit *k = kit_new();
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+		assert_true(ask_for(k, "192.0.2.51:1", spellings[i])->key.fp == fp(k, "user", "administr"));
+		forget(k);
+	}
+	free(k);
+}
+
 /* r25: forty octets that differ at the end only: equal by the rule of nine, apart when all is compared. */
 static void r25_long_names(void **state)
 {
@@ -820,6 +834,28 @@ static void test_leaves_while_held(void **state)
 
 /* ---- what the host answers ---- */
 
+/* h10: a host that refuses what the client offers says so to the client, octet for octet, and is who is counted; the bond that led there stays as it was, and
+ * nobody else is asked. Fails without `found` in close_entry, or when another answer than a Confirm makes a bond firm. */
+static void h10_refused_by_the_host(void **state)
+{
+	struct kit *k = kit_new();
+	const struct hf_act *a;
+
+	(void)state;
+	ask_for(k, "192.0.2.51:1", "\"Cookie: mstshash=carol\" 0d0a 01020800 1b000000");
+	k->chosen.known = true;
+	kit_choice(k, H1, HF_WHY_BOND);
+	assert_true(kit_act(k, HF_ACT_SEND)->send.server == H1 && !kit_act(k, HF_ACT_SEND)->send.base.p && !kit_act(k, HF_ACT_SEND)->send.n_splices);
+	kit_server(k, "03000013 0ed00000123400 0300080002000000", false);
+	assert_true(kit_counted(k, RDP_R_NEG_FAILURE) && !kit_nth(k, HF_ACT_ASK, 0) && !kit_nth(k, HF_ACT_LEARN, 0));
+	assert_int_equal(kit_act(k, HF_ACT_RELAY)->relay.mark, 0);
+	kit_end(k);
+	a = learnt(k, fp(k, "user", "carol"));
+	assert_true(k->acts.n == 1 && a && a->learn.life == HF_LIFE_CLOSE && a->learn.flags == 0 && !a->learn.move);
+	forget(k);
+	free(k);
+}
+
 /* r16, r50 and the mixed farm: refusals and strangers pass as they came and make no session; a bond made for them ends tentative. */
 static void r50_no_session(void **state)
 {
@@ -982,6 +1018,17 @@ static void test_front(void **state)
 	assert_string_equal(hf_rdp_front.reasons[RDP_R_LI_MISMATCH - HF_REASON_FRONT].name, "li-mismatch");
 	assert_string_equal(hf_rdp_front.probe_name, "confirm");
 	assert_true(hf_rdp_front.port == 3389 && hf_rdp_front.server_transport == HF_TCP && !hf_rdp_front.datagrams);
+	{ /* r61: nobody is knocked at unless asked for; r25: and who is away for nine hours is still a user of his host */
+		const struct hf_option *linger = rdp_options;
+		bool quiet = false;
+
+		for (unsigned i = 0; i < hf_rdp_front.n_defaults; i++)
+			quiet |= strcmp(hf_rdp_front.defaults[i].option, "probe") == 0 && strcmp(hf_rdp_front.defaults[i].value, "none") == 0;
+		assert_true(quiet);
+		while (strcmp(linger->name, "linger") != 0)
+			linger++;
+		assert_string_equal(linger->dflt, "24h");
+	}
 	{ /* r37: whose token can name a member by its address, and who looks at tokens at all. Fails without either half of hint_word */
 		struct rdp_conf by_token = {.key = {.n = 2, .kind = {RDP_BY_USER, RDP_BY_TOKEN}}}, by_user = {.key = {.n = 1, .kind = {RDP_BY_USER}}};
 
@@ -996,12 +1043,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(r01_no_cookie), cmocka_unit_test(r13_cut), cmocka_unit_test(r14_surplus),
 		cmocka_unit_test(test_ends_of_openings), cmocka_unit_test(test_end_without_entry), cmocka_unit_test(r17_source_after_user),
-		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(r20_shared_names), cmocka_unit_test(test_short_names), cmocka_unit_test(test_cut_names), cmocka_unit_test(r22_nine_octets),
+		cmocka_unit_test(r18_no_cookies_at_all), cmocka_unit_test(r20_weak_names), cmocka_unit_test(r20_shared_names), cmocka_unit_test(test_short_names), cmocka_unit_test(test_cut_names), cmocka_unit_test(r21_one_bond), cmocka_unit_test(r22_nine_octets),
 		cmocka_unit_test(r25_long_names), cmocka_unit_test(test_unusable_names), cmocka_unit_test(test_chain),
 		cmocka_unit_test(r33_address_token), cmocka_unit_test(r34_foreign_token), cmocka_unit_test(r37_another_port), cmocka_unit_test(test_overflow), cmocka_unit_test(test_handle),
 		cmocka_unit_test(r05_other_lines), cmocka_unit_test(test_token_and_cookie), cmocka_unit_test(r60_next_candidate),
 		cmocka_unit_test(test_dial_limit), cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_then_up), cmocka_unit_test(test_move),
-		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_token_host_left), cmocka_unit_test(test_redirect_loop), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(r50_no_session),
+		cmocka_unit_test(test_token_host_down), cmocka_unit_test(test_token_host_left), cmocka_unit_test(test_redirect_loop), cmocka_unit_test(test_leaves_while_held), cmocka_unit_test(h10_refused_by_the_host), cmocka_unit_test(r50_no_session),
 		cmocka_unit_test(test_hash_mode), cmocka_unit_test(test_linger_reloaded), cmocka_unit_test(test_probe), cmocka_unit_test(test_key_read), cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_front),
 	};

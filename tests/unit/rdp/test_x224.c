@@ -189,9 +189,25 @@ static void r08_prefix_at_the_end(void **state)
 	assert_int_equal(variable("\"Cookie: mstshash\"", &r), RDP_R_UNTERMINATED);
 	assert_int_equal(variable("\"Cookie: mstshas\" 0d0a", &r), 0);
 	assert_true(r.has_token && !r.has_cookie);
+	assert_int_equal(variable("\"Cookie: mstshash\" 0d0a", &r), 0);
+	assert_true(r.has_token && !r.has_cookie);
 }
 
-/* r09, r12: no TPKT length that leaves no room gets further. */
+/* r10: CR is the last octet of the request, and what came behind it in the same segment begins with LF, or is one more octet of memory: no line has ended.
+ * Fails when line_end, or what it is given, reaches past the request. */
+static void r10_lf_outside(void **state)
+{
+	struct hf_bytes b = hex("030000221DE00000000000 \"Cookie: mstshash=alice\" 0D 0A 010008000B000000");
+	size_t need;
+
+	(void)state;
+	assert_int_equal(read_first(b, b.n, &need), RDP_R_UNTERMINATED);
+	assert_int_equal(read_first(b, 34, &need), RDP_R_UNTERMINATED);
+	assert_int_equal(read_first(b, 33, &need), X224_WAIT);
+	done(b);
+}
+
+/* r09, r12: no TPKT length that leaves no room gets further than its four octets. Fails without the test for X224_MIN. */
 static void r09_short_lengths(void **state)
 {
 	(void)state;
@@ -201,6 +217,7 @@ static void r09_short_lengths(void **state)
 		size_t need;
 
 		assert_int_equal(x224_read(hf_bytes_of(b, sizeof b), &r, &need), RDP_R_TPKT_LENGTH);
+		assert_int_equal(read_first(hf_bytes_of(b, sizeof b), 4, &need), RDP_R_TPKT_LENGTH);
 	}
 }
 
@@ -211,6 +228,7 @@ static void r24_role_line(void **state)
 
 	(void)state;
 	assert_int_equal(variable(USER("Role#Role_IN_0"), &r), 0);
+	assert_true(r.has_cookie && r.cookie.n == strlen("Role#Role_IN_0") && !r.has_token);
 	assert_int_equal(variable("\"Role#Role_IN_0\"", &r), RDP_R_UNTERMINATED);
 }
 
@@ -224,6 +242,19 @@ static void r26_longest_name(void **state)
 	assert_int_equal(r.len, 259);
 	assert_int_equal(r.cookie.n, 221);
 	assert_int_equal(variable("\"Cookie: mstshash=\" 78*222 0d0a" NEG, &r), RDP_R_TPKT_LENGTH);
+}
+
+/* h9: what a client writes whose one octet of a length cannot hold that of 230 octets of name: the length of the whole says so, before the other one is
+ * looked at. Fails without the test for X224_MAX, or when the order of the two turns. */
+static void h09_wrapped_length(void **state)
+{
+	struct hf_bytes b = hex("0300010c 07e00000000000 \"Cookie: mstshash=\" 78*230 0d0a" NEG);
+	size_t need;
+
+	(void)state;
+	for (size_t n = 4; n <= b.n; n++)
+		assert_int_equal(read_first(b, n, &need), RDP_R_TPKT_LENGTH);
+	done(b);
 }
 
 /* Lines and blocks out of order or twice. */
@@ -294,7 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_examples), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_need), cmocka_unit_test(test_early),
-		cmocka_unit_test(r02_no_line_search), cmocka_unit_test(r08_prefix_at_the_end), cmocka_unit_test(r09_short_lengths),
+		cmocka_unit_test(r02_no_line_search), cmocka_unit_test(r08_prefix_at_the_end), cmocka_unit_test(r09_short_lengths), cmocka_unit_test(r10_lf_outside), cmocka_unit_test(h09_wrapped_length),
 		cmocka_unit_test(r24_role_line), cmocka_unit_test(r26_longest_name), cmocka_unit_test(test_order), cmocka_unit_test(test_replies),
 	};
 
