@@ -98,9 +98,69 @@ static void b04_sixty_servers(void **state)
 	farm_free(f);
 }
 
+static unsigned sessions(struct farm *f, unsigned i) { return (unsigned)farm_server(f, f->id[i]).sessions; }
+
+/* A limit that is set below what a server holds ends nothing and makes no count wrap: calls go on, new ones go elsewhere until enough have ended, each once
+ * however often it is told so, and then come back. Without the look at the entry, a second end takes one from the next call. */
+static void b06_limit_below_the_load(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 2, 0, 1000, T0);
+	unsigned n = 0, held = 0;
+
+	(void)state;
+	for (; held < 10; n++)
+		held += farm_ask(f, farm_fp(n), HF_LIFE_START, 1000, HF_COUNTED, T0).server == f->id[0];
+	f->m[0].max = 4;
+	assert_int_equal(farm_apply(f, T0), HF_OK);
+	assert_int_equal(sessions(f, 0), 10);
+	for (unsigned k = 0; k < 100; k++)
+		assert_int_equal(farm_ask(f, farm_fp(1000 + k), HF_LIFE_START, 1000, HF_COUNTED, T0).server, f->id[1]);
+	for (unsigned k = 0; k < n; k++) {
+		if (farm_ask(f, farm_fp(k), HF_LIFE_TOUCH, 1000, HF_COUNTED, T0).server != f->id[0])
+			continue;
+		assert_int_equal(sessions(f, 0), held--);
+		for (unsigned times = 0; times < 3; times++)
+			(void)farm_learn(f, farm_fp(k), 0, HF_LIFE_LINGER, 32, 0, T0);
+		assert_int_equal(sessions(f, 0), held);
+	}
+	assert_int_equal(held, 0);
+	for (unsigned k = 0; k < 100; k++)
+		(void)farm_ask(f, farm_fp(2000 + k), HF_LIFE_START, 1000, HF_COUNTED, T0);
+	assert_int_equal(sessions(f, 0), 4);
+	farm_check(f);
+	farm_free(f);
+}
+
+/* A registration of 30 s, refreshed each 25 s for five minutes: calls to the user find its server at any moment of them, until 30 s, the front's 32, and a tick
+ * have passed behind the last. Without the later expiry that each refresh writes, calls go astray after the first minute. */
+static void b145_refreshed_each_25_s(void **state)
+{
+	struct farm *f = farm_new(HF_MODE_AUTO, 5, 0, 1000, T0);
+	const uint64_t user = farm_fp(7), last = T0 + 300000;
+	const uint16_t owner = hf_engine_owner(f->e, slot_of(f->e, user)), at = owner == f->id[0] ? f->id[1] : f->id[0];
+
+	(void)state;
+	for (uint64_t t = T0; t <= last + 80000; t += 1000) {
+		struct hf_question q = {.key = {.fp = farm_fp(t)}, .place = user};
+		struct hf_answer a;
+
+		if (t <= last && (t - T0) % 25000 == 0) {
+			(void)farm_learn(f, user, at, HF_LIFE_LINGER, 62, HF_BOND, t);
+			assert_int_equal(farm_learn(f, user, at, HF_LIFE_START, 62, HF_BOND, t), HF_OK);
+		}
+		hf_engine_choose(f->e, &q, &a, t);
+		if (t <= last + 62000)
+			assert_true(a.server == at && a.why == HF_WHY_BOND);
+		else if (t > last + 62000 + 2 * 4000)
+			assert_true(a.server == owner && a.why == HF_WHY_HOME);
+	}
+	farm_free(f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(b01_b148_the_share_of_a_dead_server), cmocka_unit_test(b02_weights), cmocka_unit_test(b04_sixty_servers)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(b01_b148_the_share_of_a_dead_server), cmocka_unit_test(b02_weights), cmocka_unit_test(b04_sixty_servers),
+		cmocka_unit_test(b06_limit_below_the_load), cmocka_unit_test(b145_refreshed_each_25_s)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
