@@ -88,6 +88,31 @@ static void b27_a_call_of_a_page(void **state)
 	assert_true(begins("SIP/2.0 430 Flow Failed" CRLF));
 }
 
+/* Pages come to another port than the one that is listened at, as before a port forward: Record-Route names what they come to, and knows it again; ACKs go as
+ * their dialog does, from the page to its server and from the server down the WebSocket. Fails when Record-Route is made of the listener's own port. */
+static void b27_another_port_outside(void **state)
+{
+	char callers[600], callees[600];
+
+	(void)state;
+	k.listeners[1].advertise = HF_LIT("gw.example.net:443");
+	line_message(&page, from_page("INVITE", CONTACT));
+	assert_true(kit_says(&k, "@gw.example.net:443;transport=ws;lr>" CRLF));
+	assert_false(kit_says(&k, ":8080"));
+	snprintf(callees, sizeof callees, "%s", routes(false));
+	snprintf(callers, sizeof callers, "%s", routes(true));
+	line_message(&page, kit_request((struct kit_request){.method = "ACK", .uri = "sip:bob@192.0.2.101", .via = PAGE_VIA "2", .to_tag = "b1", .extra = callers}));
+	assert_int_equal(k.send.to, HF_TO_SERVER);
+	assert_int_equal(k.ask.hint, kit_server(&k, "pbx1"));
+	assert_false(kit_says(&k, CRLF "Route:"));
+	line_message(&page, kit_request((struct kit_request){.method = "ACK", .uri = "sip:bob@192.0.2.101", .via = PAGE_VIA "3", .to_tag = "b1", .extra = "Route: <sip:gw.example.net:443;transport=ws;lr>" CRLF}));
+	assert_false(kit_says(&k, CRLF "Route:"));
+	kit_feed(&k, PBX1, kit_request((struct kit_request){.method = "ACK", .uri = "sip:alice@ff4a8b.invalid;transport=ws;ob", .via = "SIP/2.0/UDP 192.0.2.101:5060;branch=z9hG4bKs",
+		.from_tag = "b1", .to_tag = "a1", .extra = callees}));
+	to_page();
+	assert_true(begins("ACK sip:alice@ff4a8b.invalid;transport=ws;ob SIP/2.0" CRLF "Via: SIP/2.0/WS gw.example.net:443;branch="));
+}
+
 /* The page's own later requests find their server by the cookie, which stands behind the flow. */
 static void later_requests_of_a_page(void **state)
 {
@@ -281,7 +306,7 @@ static void too_long(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(b27_a_call_of_a_page), T(later_requests_of_a_page), T(a_call_to_a_page), T(messages_are_kept_apart), T(too_long), T(every_allocation_failing), T(without_a_path), T(names_of_transports),
+	const struct CMUnitTest tests[] = {T(b27_a_call_of_a_page), T(b27_another_port_outside), T(later_requests_of_a_page), T(a_call_to_a_page), T(messages_are_kept_apart), T(too_long), T(every_allocation_failing), T(without_a_path), T(names_of_transports),
 		T(phones_behind_nat)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
