@@ -200,7 +200,7 @@ void sip_held_relay(struct sip_step *s, struct sip_hold *h, const struct sip_hf 
 		sip_held_end(h, (unsigned)i);
 		h->done = (uint8_t)(i + 1);
 	}
-	sip_answer_on(s, hf, sip_codes_have(&s->conf->failover_codes, s->p->msg.status) && s->p->msg.status == 503 ? 500 : 0);
+	sip_answer_on(s, hf, s->p->msg.status == 503 ? 500 : 0); /* whoever hears 503 from us passes over all that is behind us (RFC 3261 16.7 step 6) */
 }
 
 /* Nobody else is there for it. */

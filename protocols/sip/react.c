@@ -327,10 +327,8 @@ void sip_hold_wake(struct sip_step *s, struct sip_hold *state)
 		return; /* its time is over */
 	if (sip_ms_since(s, h.born) >= SIP_LIMIT_MS && !sip_held_rang(&h, sip_held_current(&h))) {
 		if (h.flags & SIP_H_INVITE) { /* never 408 to another request (RFC 4320 4.2) */
-			uint8_t done = h.flags & SIP_H_REFUSED ? SIP_DONE_REFUSED : SIP_DONE_TIMEOUT;
-
-			sip_held_end_entry(s, &h, &t->request, done);
-			sip_held_answer(&h, &t->request, done);
+			sip_held_end_entry(s, &h, &t->request, SIP_DONE_TIMEOUT); /* also behind a 503, as the lower class (16.7 step 6) */
+			sip_held_answer(&h, &t->request, SIP_DONE_TIMEOUT);
 			sip_held_keep(s, &h, SIP_LIMIT_MS);
 		}
 	} else if (sip_held_rang(&h, sip_held_current(&h))) {

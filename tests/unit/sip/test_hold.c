@@ -239,6 +239,40 @@ static void ack_in_full(void **state)
 	wants(0, want);
 }
 
+/* The first of two servers says one thing and the second another, or nothing at all: what goes up is the best of them (RFC 3261 16.7 step 6), 503 never as such.
+ * Fails when a 503 outlives what came behind it, or goes up because failover-codes does not have it. */
+static void b69_of_two(void **state)
+{
+	static const struct { const char *codes, *one, *two, *told; } rows[] = {
+		{"503", "486 Busy", NULL, "486 "}, {"503", "401 Who", NULL, "401 "}, {"503", "503 Full", "486 Busy", "486 "}, {"503", "503 Full", "401 Who", "401 "},
+		{"503", "503 Full", "603 Decline", "603 "}, {"503", "503 Full", "503 Full", "500 "}, {"503", "503 Full", "", "408 "}, {"503", "", "503 Full", "500 "},
+		{"503", "", "", "408 "}, {"480", "503 Full", NULL, "500 "}};
+
+	(void)state;
+	h.k.conf.max_attempts = 2;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		kit_custom(&h.k, "failover-codes", rows[i].codes);
+		h.on = false;
+		invite();
+		if (*rows[i].one)
+			hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, rows[i].one));
+		else
+			hk_wake(&h, 3000);
+		if (rows[i].two) {
+			save(second, h.n_sent - 1);
+			if (*rows[i].two) {
+				hk_feed(&h, 3200, PBX(2), hk_answer(&h, second, rows[i].two));
+			} else {
+				hk_wake(&h, 5000);
+				assert_int_equal(h.n_sent, 0);
+				hk_wake(&h, 33000);
+			}
+		}
+		assert_int_equal(h.n_sent, 1);
+		hk_told(&h, 0, rows[i].told);
+	}
+}
+
 /* All refuse: the last 503 goes up as 500, and its ACK is the client's. 486 goes up at once. Fails without the second status of relay. */
 static void b69_best_answer(void **state)
 {
@@ -846,7 +880,7 @@ static void lost_and_out_of_reach(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_best_answer),
+		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_of_two), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b105_refused_with_500), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(b63_cancel_three_times), T(dead_behind_cancel), T(cancel_without_the_copy),
 		T(cancel_too_late), T(late_200), T(two_200s), T(connection_lost), T(lost_and_out_of_reach), T(told_late), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(answered_over_a_restart), T(refused_over_a_restart), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
