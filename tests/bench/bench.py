@@ -173,9 +173,10 @@ def plan(build, quick):
     yield "SIP over UDP, requests that are kept", {"us": "us a transaction", "ms": "ms until half are answered"}, ("sipload", "udp", 16, 4000, s), held
     desktops = {"haproxy, hash": haproxy(False), "haproxy, table": haproxy(True), "holdfast, table": hf("rdp", "tcp", "table"), "holdfast, hash": hf("rdp", "tcp", "hash")}
     copy, pipes = {"floor, copy": floor(build, "copy")}, {"floor, splice": floor(build, "splice")}
-    yield "RDP connections", {"us": "us a connection"}, ("rdpload", "open", 3000 if quick else 6000, 16), {**desktops, **copy}
-    yield "RDP held flows", {"us": "us a small round trip", "kb": "resident KB a flow"}, ("rdpload", "held", 2000, 4000, s), {**desktops, **copy}
-    yield "RDP bulk", {"s": "CPU s a GB"}, ("rdpload", "bulk", 300 if quick else 500, 2), {**desktops, **copy, **pipes}
+    yield "RDP connections", {"us": "us a connection", "ms": "ms until half are confirmed"}, ("rdpload", "open", 3000 if quick else 6000, 16), {**desktops, **copy}
+    yield "RDP held flows", {"us": "us a small round trip", "ms": "ms until half are back", "kb": "resident KB a flow"}, ("rdpload", "held", 2000, 4000, s), {**desktops, **copy}
+    yield "RDP sessions of 2 MB", {"s": "CPU s a GB", "mb_s": "MB a second"}, ("rdpload", "fetch", 2, 200 if quick else 500), {**desktops, **copy, **pipes}
+    yield "RDP bulk", {"s": "CPU s a GB", "mb_s": "MB a second"}, ("rdpload", "bulk", 300 if quick else 500, 2), {**desktops, **copy, **pipes}
 
 
 def spread(values):

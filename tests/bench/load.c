@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,10 @@
 #include "holdfast/bytes.h"
 
 #define QUEUE (4 << 20) /* socket buffer asked for: a load must not lose what the proxy has sent */
+#define BIN_US 10u      /* of the times that a client waits */
+#define BINS 20000u     /* 0.2 s; the last one holds what took longer */
+
+static atomic_long took[BINS];
 
 double load_now(void)
 {
@@ -161,4 +166,29 @@ void load_nodelay(int fd)
 	int one = 1;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
+
+void load_took(double seconds)
+{
+	double bin = seconds * 1e6 / BIN_US;
+
+	atomic_fetch_add(&took[bin < BINS - 1 ? (unsigned)bin : BINS - 1], 1);
+}
+
+void load_forget(void)
+{
+	for (unsigned i = 0; i < BINS; i++)
+		atomic_store(&took[i], 0);
+}
+
+double load_median_ms(void)
+{
+	long all = 0, seen = 0;
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < BINS; k++)
+		all += atomic_load(&took[k]);
+	while (i < BINS - 1 && (seen += atomic_load(&took[i])) * 2 < all)
+		i++;
+	return (i + 1) * BIN_US / 1e3;
 }

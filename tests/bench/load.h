@@ -28,5 +28,9 @@ void load_die(const char *what);
 /* The argument as a number of 0..max, or the program ends. */
 uint64_t load_number(const char *text, uint64_t max);
 void load_sleep_us(unsigned us);
+/* What a client waited for took so long; half of all since load_forget took at most so many ms (0.2 s at most are told apart). Any thread. */
+void load_took(double seconds);
+void load_forget(void);
+double load_median_ms(void);
 
 #endif

@@ -1,8 +1,11 @@
 /* Desktops through a proxy, and what they cost it. The program plays the clients and the hosts.
  *   rdpload open PROXYPORT CONNECTIONS PARALLEL PIDS SERVERPORT...   request, confirm, end: microseconds a connection
+ *   rdpload fetch PROXYPORT MEGABYTES SESSIONS PIDS SERVERPORT...    one session after the other, which receives so much and ends: seconds a
+ *                                                                    gigabyte, and how much a second comes through
  *   rdpload bulk PROXYPORT MEGABYTES FLOWS PIDS SERVERPORT...        hosts send so much over each flow: seconds a gigabyte
  *   rdpload held PROXYPORT FLOWS RATE SECONDS PIDS SERVERPORT...     100 octets there and back, RATE a second in all: microseconds
- *                                                                    a round trip, and resident KB a held flow */
+ *                                                                    a round trip, and resident KB a held flow
+ * open and held also say how long half of the confirms and round trips took at most. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,6 +33,7 @@ static atomic_long split;
 static _Atomic signed char host_of[USERS];
 static uint64_t left[FDS];         /* host's side: octets still to send */
 static bool greeted[FDS];
+static double asked_at[FDS];       /* client's side: since when it waits */
 static char host_buf[BLOCK], client_buf[BLOCK];
 
 /* ---- the hosts ---- */
@@ -141,7 +145,9 @@ static int client(unsigned user)
 	struct sockaddr_in to = load_addr(proxy);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 && ask(fd, user)) {
+	if (fd >= 0 && fd < FDS)
+		asked_at[fd] = load_now();
+	if (fd >= 0 && fd < FDS && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 && ask(fd, user)) {
 		load_nodelay(fd);
 		return fd;
 	}
@@ -168,16 +174,19 @@ static int open_desktops(unsigned long count, unsigned parallel)
 				load_watch(ep, fd, EPOLLIN, (uint64_t)fd);
 		}
 		for (int i = 0, n = epoll_wait(ep, ev, 64, 50); i < n; i++) {
-			bool good = recv((int)ev[i].data.u64, client_buf, CONFIRM, 0) == CONFIRM;
+			int fd = (int)ev[i].data.u64;
+			bool good = recv(fd, client_buf, CONFIRM, 0) == CONFIRM;
 
+			load_took(load_now() - asked_at[fd]);
 			done += good;
 			failed += !good;
-			close((int)ev[i].data.u64);
+			close(fd);
 		}
 	}
 	load_sleep_us(200000); /* the proxy sees the last ones end */
 	after = load_usage(pids);
-	printf("us=%.3f done=%lu failed=%lu split=%ld\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(done ? done : 1), done, failed, atomic_load(&split));
+	printf("us=%.3f ms=%.2f done=%lu failed=%lu split=%ld\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(done ? done : 1), load_median_ms(), done, failed,
+		atomic_load(&split));
 	return done ? 0 : 1;
 }
 
@@ -211,6 +220,41 @@ static int bulk_flows(unsigned flows)
 	after = load_usage(pids);
 	printf("s=%.4f octets=%llu of=%llu mb_s=%.0f\n", (after.cpu_s - before.cpu_s) * 1e9 / (double)(got ? got : 1), (unsigned long long)got,
 		(unsigned long long)(flows * (bulk + CONFIRM)), (double)got / 1e6 / begin);
+	return got ? 0 : 1;
+}
+
+/* All that comes over a session until its end or for lack of patience. */
+static uint64_t receive(int fd)
+{
+	struct timeval patience = {.tv_sec = 5};
+	uint64_t got = 0;
+	ssize_t m = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	while (got < bulk + CONFIRM && (m = recv(fd, client_buf, BLOCK, 0)) > 0)
+		got += (uint64_t)m;
+	return got;
+}
+
+static int fetch(unsigned sessions)
+{
+	uint64_t got = 0;
+	double begin = load_now();
+	struct load_usage before = load_usage(pids), after;
+
+	for (unsigned i = 0; i < sessions && load_now() - begin < PATIENCE_S; i++) {
+		int fd = client(i);
+
+		if (fd < 0)
+			continue;
+		got += receive(fd);
+		close(fd);
+	}
+	begin = load_now() - begin;
+	load_sleep_us(200000); /* the proxy sees the last one end */
+	after = load_usage(pids);
+	printf("s=%.4f mb_s=%.0f octets=%llu of=%llu\n", (after.cpu_s - before.cpu_s) * 1e9 / (double)(got ? got : 1), (double)got / 1e6 / begin, (unsigned long long)got,
+		(unsigned long long)(sessions * (bulk + CONFIRM)));
 	return got ? 0 : 1;
 }
 
@@ -251,17 +295,19 @@ static int held_flows(unsigned flows, double rate, double seconds)
 			at = (at + 7919) % up; /* not one neighbour after the other */
 			if (send(fd[at], host_buf, SMALL, MSG_NOSIGNAL) != SMALL)
 				return 1;
+			asked_at[fd[at]] = load_now();
 		}
 		for (int i = 0, n = epoll_wait(ep, ev, 256, 1); i < n; i++) {
 			ssize_t m = recv((int)ev[i].data.u64, client_buf, BLOCK, MSG_DONTWAIT);
 
 			got += m > 0 ? (uint64_t)m : 0;
+			load_took(load_now() - asked_at[(int)ev[i].data.u64]);
 		}
 	}
 	after = load_usage(pids);
 	trips = got / SMALL;
-	printf("us=%.3f kb=%.3f flows=%u trips=%llu sent=%lu\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(trips ? trips : 1),
-		(before.rss_kb - empty.rss_kb) / up, up, (unsigned long long)trips, sent);
+	printf("us=%.3f kb=%.3f ms=%.2f flows=%u trips=%llu sent=%lu\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(trips ? trips : 1),
+		(before.rss_kb - empty.rss_kb) / up, load_median_ms(), up, (unsigned long long)trips, sent);
 	return trips ? 0 : 1;
 }
 
@@ -303,10 +349,15 @@ int main(int argc, char **argv)
 		begin(argc, argv, 5);
 		return bulk_flows((unsigned)n[1]);
 	}
+	if (!strcmp(mode, "fetch")) {
+		bulk = n[0] * 1000000;
+		begin(argc, argv, 5);
+		return fetch((unsigned)n[1]);
+	}
 	if (!strcmp(mode, "held") && argc > 7) {
 		begin(argc, argv, 6);
 		return held_flows((unsigned)n[0], (double)n[1], (double)n[2]);
 	}
-	fprintf(stderr, "usage: rdpload open|bulk|held PROXYPORT ... PIDS SERVERPORT... (see the head of rdpload.c)\n");
+	fprintf(stderr, "usage: rdpload open|fetch|bulk|held PROXYPORT ... PIDS SERVERPORT... (see the head of rdpload.c)\n");
 	return 2;
 }

@@ -23,8 +23,6 @@
 #define SOCKETS_MAX 256u
 #define WARM_S 0.5      /* the proxy's first messages fill caches and open its connections: not measured */
 #define SETTLE_US 700000u
-#define BIN_US 10u      /* of the times until an answer */
-#define BINS 20000u     /* 0.2 s; the last one holds what took longer */
 
 struct end { /* a socket of ours, with what has come of the message that is not whole yet */
 	int fd;
@@ -44,7 +42,6 @@ static atomic_bool stop;
 static atomic_long answered, refused, reached, split;
 static _Atomic signed char seen_by[CALLS];
 static _Atomic double sent_at[CALLS];
-static atomic_long took[BINS];
 
 static struct end *end_new(int fd)
 {
@@ -155,7 +152,6 @@ static size_t body_length(const char *text, const char *head_end)
 static void hear(const char *text)
 {
 	uint64_t n;
-	double us;
 
 	if (strncmp(text, "SIP/2.0 200", 11) != 0) {
 		atomic_fetch_add(&refused, 1);
@@ -164,20 +160,7 @@ static void hear(const char *text)
 	atomic_fetch_add(&answered, 1);
 	if (!call_of(text, &n))
 		return;
-	us = (load_now() - atomic_load(&sent_at[n])) * 1e6;
-	atomic_fetch_add(&took[us / BIN_US < BINS - 1 ? (unsigned)(us / BIN_US) : BINS - 1], 1);
-}
-
-static double median_ms(void)
-{
-	long all = 0, seen = 0;
-	unsigned i = 0;
-
-	for (unsigned k = 0; k < BINS; k++)
-		all += atomic_load(&took[k]);
-	while (i < BINS - 1 && (seen += atomic_load(&took[i])) * 2 < all)
-		i++;
-	return (i + 1) * BIN_US / 1e3;
+	load_took(load_now() - atomic_load(&sent_at[n]));
 }
 
 /* Takes the whole messages that have gathered. */
@@ -359,14 +342,13 @@ int main(int argc, char **argv)
 		pthread_create(&thread[i], NULL, serve, &ep[i]);
 	first = calls_for(rate, WARM_S, 0);
 	good = atomic_load(&answered);
-	for (unsigned i = 0; i < BINS; i++)
-		atomic_store(&took[i], 0);
+	load_forget();
 	before = load_usage(argv[6]);
 	sent = calls_for(rate, seconds, first) - first;
 	after = load_usage(argv[6]);
 	good = atomic_load(&answered) - good;
 	atomic_store(&stop, true);
-	printf("us=%.3f ms=%.2f sent=%lu answered=%ld refused=%ld split=%ld\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(good ? good : 1), median_ms(), sent, good,
+	printf("us=%.3f ms=%.2f sent=%lu answered=%ld refused=%ld split=%ld\n", (after.cpu_s - before.cpu_s) * 1e6 / (double)(good ? good : 1), load_median_ms(), sent, good,
 		atomic_load(&refused), atomic_load(&split));
 	return good ? 0 : 1;
 }
