@@ -33,6 +33,33 @@ def come(d, user, **k):
     return got["host"], got["session"]
 
 
+def logged(s, c):
+    """the session log's line of a connection that has ended"""
+    source = "%s:%d" % c.getsockname()[:2]
+    c.close()
+    return until(f"the line of {source}", lambda: next((x for x in map(json.loads, open(s.path("sessions.jsonl")).read().splitlines()) if x["source"] == source), None))
+
+
+def r17_a_name_a_none_another(s, g, hosts, d):
+    """One address: who comes without a name goes where the one with a name went, the next name where its own bond is; and an operator sees all three, and why."""
+    at = "127.0.5.1"
+    home, _ = come(d, "stale", at=at)
+    d.ask("close user=stale")
+    name = next(n for n in (f"right{i}" for i in range(100)) if g.where(f"user:{n}", "farm")["server"] != home)
+    own, _ = come(d, name, at="127.0.5.2")
+    check(own != home, f"{name} was placed at {own}, as stale was")
+    d.ask(f"close user={name}")
+    got = d.ask(f"connect user=blank cookie=none at={at}")
+    equal((got["answer"], got["host"]), ("confirm", home), "without a name")
+    equal(come(d, name, at=at), (own, "again"), "with another name")
+    rows = {x["key"]: x["server"] for x in g.ctl("sessions", "--pool", "farm")["pools"][0]["sessions"]}
+    equal({k: rows.get(k) for k in ("user:stale", f"user:{name}", f"users-at:{at}", f"source:{at}")},
+          {"user:stale": home, f"user:{name}": own, f"users-at:{at}": home, f"source:{at}": home}, "what is listed")
+    told = g.ctl("explain", "--hex", "--service", "desktops", "--from", f"{at}:1", stdin=rdp_text.request().hex())["stories"][0]
+    equal((told["server"], told["why"]), (home, "bond"), f"where a request without a name would go: {told['steps']}")
+    d.ask("close")
+
+
 def r29_second_leg(s, g, hosts, d):
     """A token brings the second leg to its host at once, while the first is still in half-close."""
     first = opened(g, rdp_text.request(b"Cookie: mstshash=legs"))
@@ -69,13 +96,22 @@ def r38_token_and_ipv6(s, g, hosts, d):
     c = opened(g, rdp_text.request(rdp_text.token("0.0.0.1", six.port) + b"\r\nCookie: mstshash=sixer"))
     until("a token that names nobody is counted", lambda: g.drops("desktops").get("token-outside", 0) == before + 1)
     c.close()
+    line = g.ctl("token", "--server", six.label)["token"].partition("loadbalanceinfo:s:")[2].encode()
+    before = six.stats()["requests"]
+    opened(g, rdp_text.request(line)).close()
+    equal(six.stats()["requests"], before + 1, "requests at the host of IPv6 that a signed token names")
 
 
 def r40_r41_r44_reloads(s, g, hosts, d):
-    """Twenty reloads in a row under live desktops: none is cut, each user that leaves and returns finds the old session, and the counts are what they were."""
+    """Twenty reloads in a row under live desktops: none is cut, each user that leaves and returns finds the old session, and the counts, of users and of connections, and the
+    times are what they were: of who came back, not of who stayed, it is known that he was seen since."""
     got = d.ask("many 60 prefix=reload")
     equal(got.get("confirm"), 60, "users")
     before = sum(sessions(g).values())
+    flows = lambda: sum(x["flows"] for x in g.ctl("servers")["servers"])
+    open_ = until("all are open", lambda: flows() if flows() >= 60 else 0)
+    row = lambda user: next(x for x in g.ctl("sessions", "--pool", "farm")["pools"][0]["sessions"] if x["key"] == f"user:{user}")
+    until("they are older than a second", lambda: row("reload15")["since_s"] >= 1)
     for i in range(20):
         g.reload()
         if i % 5 == 0:
@@ -84,6 +120,9 @@ def r40_r41_r44_reloads(s, g, hosts, d):
     equal(d.ask("check user=reload30")["same"], 1, "a desktop that lived on")
     equal(d.ask("check")["lost"], 0, "desktops that were cut")
     equal(sum(sessions(g).values()), before, "sessions after twenty reloads")
+    until("as many connections as before", lambda: flows() == open_)
+    came, stayed = row("reload15"), row("reload16")
+    check(came["since_s"] > came["seen_s"] and stayed["seen_s"] == stayed["since_s"], "when they were seen:", came, stayed)
     d.ask("close")
 
 
@@ -116,12 +155,48 @@ def r46_a_bond_is_shown(s, g, hosts, d):
 
 
 def r57_r32_quiet_desktops(s, g, hosts, d):
-    """The handshake's deadline ends with the request: a desktop without a byte lives on, and no other timer fires."""
+    """The handshake's deadline ends with the request: a desktop without a byte lives on, and no other timer fires. That it proved nothing and that nobody
+    followed it, as who is redirected would, is in its line of the session log."""
     c = opened(g, rdp_text.request(b"Cookie: mstshash=quiet"))
     time.sleep(2.5 * SLOW)                                  # handshake-timeout is 1 s
     c.sendall(b"who\n")
     check(c.recv(100).startswith(b"host "), "a quiet desktop was cut")
-    c.close()
+    x = logged(s, c)
+    equal((x["proved"], x["reason"], "legs" in x, "follows" in x), (False, "done", False, False), f"its line: {x}")
+
+
+def r60_not_to_two(s, g, hosts, d):
+    """A host that took the connection and ended it without an answer has had the request: nobody else gets it too."""
+    for h in hosts:
+        h.ask("set mode=close")
+    before = sum(h.stats()["requests"] for h in hosts)
+    with socket.create_connection(hop(g), 5) as c:
+        c.settimeout(10 * SLOW)
+        c.sendall(rdp_text.request(b"Cookie: mstshash=onlyonce"))
+        equal(c.recv(100), b"", "the answer of a host that says nothing")
+        equal(logged(s, c)["failovers"], 0, "other hosts that were tried")
+    equal(sum(h.stats()["requests"] for h in hosts), before + 1, "requests at all hosts")
+    for h in hosts:
+        h.ask("set mode=confirm")
+
+
+def h10_refused_by_its_host(s, g, hosts, d):
+    """What a host does not like of the client's offer comes back as the host said it and is the host's in the log; the bond there stays, and so does the host."""
+    home, _ = come(d, "carol")
+    d.ask("close user=carol")
+    host = next(h for h in hosts if h.label == home)
+    host.ask("set mode=failure.2")
+    with socket.create_connection(hop(g), 5) as c:
+        c.settimeout(10 * SLOW)
+        c.sendall(rdp_text.request(b"Cookie: mstshash=carol", b"\x01\x02\x08\x00\x1b\x00\x00\x00"))
+        equal(c.recv(100), rdp_text.failure(2), "the host's answer")
+        x = logged(s, c)
+    equal((x["server"], x["why"], x["facts"], x["failovers"]), (home, "bond", ["neg-failure"], 0), "its line")
+    there = g.where("user:carol", "farm")
+    equal((g.state(home), there["server"], there["why"]), ("up", home, "bond"), "the host, and where carol belongs")
+    host.ask("set mode=confirm")
+    equal(come(d, "carol"), (home, "again"), "carol, when her host takes her")
+    d.ask("close user=carol")
 
 
 def h01_eleven_blanks(s, g, hosts, d):
@@ -189,7 +264,7 @@ def r58_keep_alives(s, g, hosts, d):
     g.reload(ini(s, hosts, ""))
 
 
-CASES = (r58_keep_alives, r29_second_leg, r37_another_port, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
+CASES = (r58_keep_alives, r17_a_name_a_none_another, r29_second_leg, r37_another_port, r38_token_and_ipv6, r40_r41_r44_reloads, r45_linger_from_the_end, r46_a_bond_is_shown, r57_r32_quiet_desktops, r60_not_to_two, h10_refused_by_its_host, h01_eleven_blanks, h11_a_slow_sender_costs_nothing, r62_a_scanner)
 
 
 def ini(s, hosts, more):

@@ -15,7 +15,6 @@ HEAD = "loadbalanceinfo:s:"
 def run(s):
     hosts = [s.rdp_host(f"ts{i}") for i in (1, 2, 3)]
     g = s.gateway(s.ini_gateway() + s.ini_rdp(hosts, "probe = none\non-down = move"))
-    at, port = g.at("desktops").rsplit(":", 1)
     d = s.desktops(g)
 
     def token(*words):
@@ -23,15 +22,37 @@ def run(s):
         check(line.startswith(HEAD + "Cookie: msts=hf1."), "the line:", line)
         return line[len(HEAD):].encode()
 
-    def come(line, source="127.0.0.1"):
-        """the host that a request with this line gets"""
+    def opened(line, source="127.0.0.1", by=None):
+        """a connection of a request with this line, and the host that it got"""
         before = {h.label: h.stats()["requests"] for h in hosts}
-        with socket.create_connection((at, int(port)), 5, (source, 0)) as c:
-            c.settimeout(20 * SLOW)
-            c.sendall(rdp_text.request(line))
-            got = c.recv(4096)
-            check(got[5:6] == b"\xd0", "no Confirm:", repr(got))
-            return next(h.label for h in hosts if h.stats()["requests"] > before[h.label])
+        host, _, port = (by or g).at("desktops").rpartition(":")
+        c = socket.create_connection((host, int(port)), 5, (source, 0))
+        c.settimeout(20 * SLOW)
+        c.sendall(rdp_text.request(line))
+        got = c.recv(4096)
+        check(got[5:6] == b"\xd0", "no Confirm:", repr(got))
+        return c, next(h.label for h in hosts if h.stats()["requests"] > before[h.label])
+
+    def come(line, source="127.0.0.1"):
+        c, label = opened(line, source)
+        c.close()
+        return label
+
+    def lives(c, label):
+        c.sendall(b"who\n")
+        check(c.recv(100).startswith(f"host {label}".encode()), f"a desktop at {label}")
+
+    def r64_two_at_once():
+        """One user wants two desktops on two hosts at the same time: tokens name them, or the service has no affinity."""
+        two = [opened(token("--user", "pat", "--server", h.label), "127.0.0.11") for h in hosts[:2]]
+        equal([label for _, label in two], ["ts1", "ts2"], "two tokens of one user")
+        none = s.gateway(s.ini_gateway("none", workers=1) + s.ini_rdp(hosts, "probe = none\naffinity = none\nbalance = round-robin"), name="none")
+        free = [opened(b"Cookie: mstshash=pat", "127.0.0.11", none) for _ in hosts]
+        equal(sorted(label for _, label in free), ["ts1", "ts2", "ts3"], "three connections of one user, without affinity")
+        for c, label in two + free:
+            lives(c, label)
+            c.close()
+        none.stop()
 
     def dropped(reason):
         return g.drops("desktops").get(reason, 0)
@@ -56,4 +77,9 @@ def run(s):
     equal(dropped("token-forged"), 1, "changed tokens")
     check("no server 'nobody'; nearest: ts" in g.ctl("token", "--user", "a", "--server", "nobody", want=1)["error"], "a host that is not there")
     equal(d.ask("check")["moved"], 0, "live desktops that were moved")
+
+    first, second = hosts[:2]                                # r33: what the first token named does not bind who shows a second one
+    equal(come(token("--user", "rita", "--server", first.label), "127.0.0.12"), first.label, "a signed token")
+    equal(come(rdp_text.token(second.host, second.port), "127.0.0.12"), second.label, "and a host's own for another member")
+    r64_two_at_once()
     g.stop()
