@@ -257,6 +257,46 @@ static void h09_wrapped_length(void **state)
 	done(b);
 }
 
+/* What a host may judge and we do not: the reserved octet, a credit, references, options. Fails when any of them is looked at. */
+static void test_not_judged(void **state)
+{
+	static const char *const rows[] = {"03ff0022 1de00000000000", "03000022 1def0000000000", "03000022 1de01234000000", "03000022 1de00000567800", "03000022 1de0000000000f"};
+	char text[200];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct hf_bytes b;
+		struct x224_request r;
+		size_t need;
+
+		snprintf(text, sizeof text, "%s \"Cookie: mstshash=dave\" 0d0a", rows[i]);
+		b = hex(text);
+		assert_int_equal(x224_read(b, &r, &need), 0);
+		assert_true(r.has_cookie && r.len == 34 && r.cookie.n == 4);
+		done(b);
+	}
+}
+
+/* A cookie's line is told in any case, and nothing else of it is: what is no cookie is a token. Fails with a prefix of one case. */
+static void test_prefix(void **state)
+{
+	static const struct { const char *line; bool cookie; } rows[] = {
+		{"\"Cookie: mstshash=A\"", true}, {"\"cookie: mstshash=A\"", true}, {"\"COOKIE: MSTSHASH=A\"", true}, {"\"cOOKIE: mSTShash=A\"", true},
+		{"\"Cookie:mstshash=A\"", false}, {"\" Cookie: mstshash=A\"", false}, {"\"Cookie: mstshash A\"", false}, {"\"Cookie: msts=A\"", false},
+	};
+	char text[200];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct x224_request r;
+
+		snprintf(text, sizeof text, "%s 0d0a", rows[i].line);
+		assert_int_equal(variable(text, &r), 0);
+		assert_true(r.has_cookie == rows[i].cookie && r.has_token == !rows[i].cookie);
+		assert_true(!r.has_cookie || r.cookie.n == 1);
+	}
+}
+
 /* Lines and blocks out of order or twice. */
 static void test_order(void **state)
 {
@@ -326,7 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_examples), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_need), cmocka_unit_test(test_early),
 		cmocka_unit_test(r02_no_line_search), cmocka_unit_test(r08_prefix_at_the_end), cmocka_unit_test(r09_short_lengths), cmocka_unit_test(r10_lf_outside), cmocka_unit_test(h09_wrapped_length),
-		cmocka_unit_test(r24_role_line), cmocka_unit_test(r26_longest_name), cmocka_unit_test(test_order), cmocka_unit_test(test_replies),
+		cmocka_unit_test(r24_role_line), cmocka_unit_test(r26_longest_name), cmocka_unit_test(test_not_judged), cmocka_unit_test(test_prefix), cmocka_unit_test(test_order), cmocka_unit_test(test_replies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
