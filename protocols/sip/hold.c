@@ -134,14 +134,18 @@ void sip_held_evidence(struct sip_step *s, uint32_t server)
 
 static const struct { uint16_t status, reason; const char *ended; } own[] = {
 	[SIP_DONE_CANCEL - SIP_DONE_CANCEL] = {487, SIP_R_CANCELLED, "cancel"}, [SIP_DONE_TIMEOUT - SIP_DONE_CANCEL] = {408, SIP_R_NO_ANSWER, "timeout"},
-	[SIP_DONE_REFUSED - SIP_DONE_CANCEL] = {500, SIP_R_GIVEN_UP, "refused"}, [SIP_DONE_UNREACHED - SIP_DONE_CANCEL] = {503, SIP_R_GIVEN_UP, "refused"}};
+	[SIP_DONE_REFUSED - SIP_DONE_CANCEL] = {0, SIP_R_GIVEN_UP, "refused"}, [SIP_DONE_UNREACHED - SIP_DONE_CANCEL] = {503, SIP_R_GIVEN_UP, "refused"}};
+
+static unsigned own_status(const struct sip_hold *h, uint8_t done) { return done == SIP_DONE_REFUSED ? sip_held_refused(h) : own[done - SIP_DONE_CANCEL].status; }
 
 /* An answer of ours to the client. From here on it is done. */
 void sip_held_answer(struct sip_hold *h, struct sip_step *r, uint8_t done)
 {
+	const struct sip_refusal a = {own_status(h, done), done == SIP_DONE_REFUSED ? "Refused By All" : NULL, own[done - SIP_DONE_CANCEL].reason, done == SIP_DONE_UNREACHED ? RETRY_AFTER : HF_NONE};
+
 	h->done = done;
 	if (r)
-		sip_refuse(r, &(struct sip_refusal){own[done - SIP_DONE_CANCEL].status, NULL, own[done - SIP_DONE_CANCEL].reason, done == SIP_DONE_UNREACHED ? RETRY_AFTER : HF_NONE});
+		sip_refuse(r, &a);
 }
 
 void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const struct sip_step *r, uint8_t done)
@@ -155,12 +159,12 @@ void sip_held_end_entry(struct sip_step *s, const struct sip_hold *h, const stru
 	a->learn.life = HF_LIFE_LINGER;
 	a->learn.life_s = 32; /* as after any other final answer */
 	a->learn.ended = own[done - SIP_DONE_CANCEL].ended;
-	a->learn.code = own[done - SIP_DONE_CANCEL].status;
+	a->learn.code = (uint16_t)own_status(h, done);
 }
 
 void sip_held_give_up(struct sip_step *s, struct sip_hold *h, struct sip_step *r)
 {
-	uint8_t done = h->flags & SIP_H_CANCELLED ? SIP_DONE_CANCEL : h->flags & SIP_H_REFUSED ? SIP_DONE_REFUSED : SIP_DONE_UNREACHED;
+	uint8_t done = h->flags & SIP_H_CANCELLED ? SIP_DONE_CANCEL : h->refused ? SIP_DONE_REFUSED : SIP_DONE_UNREACHED;
 
 	sip_held_end_entry(s, h, r, done);
 	sip_held_answer(h, r, done);
@@ -203,11 +207,31 @@ void sip_held_relay(struct sip_step *s, struct sip_hold *h, const struct sip_hf 
 	sip_answer_on(s, hf, s->p->msg.status == 503 ? 500 : 0); /* whoever hears 503 from us passes over all that is behind us (RFC 3261 16.7 step 6) */
 }
 
+void sip_held_absorb(struct sip_step *s, const struct sip_hold *h, struct sip_step *r, uint32_t server)
+{
+	if (h->flags & SIP_H_INVITE)
+		sip_send_ack(s, r, server);
+	sip_drop(s, SIP_R_ABSORBED);
+}
+
+void sip_held_last(struct sip_step *s, struct sip_hold *h, struct sip_step *r, const struct sip_hf *hf)
+{
+	unsigned status = s->p->msg.status;
+
+	if (!r || sip_answer_rank(sip_held_refused(h)) >= sip_answer_rank(status)) {
+		sip_held_relay(s, h, hf, sip_held_attempt(h, hf->server));
+		return;
+	}
+	sip_held_absorb(s, h, r, hf->server);
+	sip_held_end_entry(s, h, r, SIP_DONE_REFUSED);
+	sip_held_answer(h, r, SIP_DONE_REFUSED);
+}
+
 /* Nobody else is there for it. */
 static void no_next(struct sip_step *s, struct sip_hold *h, struct sip_turn *t)
 {
 	if (t->has_answer) {
-		sip_held_relay(s, h, &t->hf, sip_held_attempt(h, t->hf.server));
+		sip_held_last(s, h, &t->request, &t->hf);
 		finish(s, h);
 	} else if (t->reason == SIP_R_TRY_TIMEOUT) {
 		h->flags |= SIP_H_STAYS; /* it may only be slow */

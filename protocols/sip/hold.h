@@ -14,20 +14,21 @@ enum { /* flags of a hold */
 	SIP_H_CANCELLED = 8,
 	SIP_H_TRYING = 16,    /* the client was told 100 */
 	SIP_H_REPEATS = 32,   /* the current attempt is repeated by us: from a connection to a datagram */
-	SIP_H_REFUSED = 64,   /* a server has answered with one of failover-codes */
-	SIP_H_STAYS = 128,    /* no other server is tried any more */
+	SIP_H_STAYS = 64,     /* no other server is tried any more */
 };
 
 /* Who has had the last word: 0 nobody yet, 1.. attempt done - 1, or an answer of ours. */
-enum { SIP_DONE_CANCEL = 16, SIP_DONE_TIMEOUT, SIP_DONE_REFUSED, SIP_DONE_UNREACHED };
+enum { SIP_DONE_CANCEL = 8, SIP_DONE_TIMEOUT, SIP_DONE_REFUSED, SIP_DONE_UNREACHED };
 
 struct sip_hold {
 	uint32_t server[SIP_TRIES_MAX]; /* in the order of the attempts */
-	uint8_t n : 6;                  /* attempts; the last one is the current. 0: nothing is held, and it went outward (outward.c) */
-	uint8_t resent : 1;             /* the current attempt went out anew, as its connection had ended without an answer */
-	uint8_t by_length : 1;          /* it goes over TCP to who is reached by UDP, and what follows it does */
-	uint8_t seen;                   /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
-	uint8_t flags, done;
+	uint32_t n : 3;                 /* attempts; the last one is the current. 0: nothing is held, and it went outward (outward.c) */
+	uint32_t resent : 1;            /* the current attempt went out anew, as its connection had ended without an answer */
+	uint32_t by_length : 1;         /* it goes over TCP to who is reached by UDP, and what follows it does */
+	uint32_t done : 4;
+	uint32_t flags : 7;
+	uint32_t seen : 8;              /* bit i: attempt i has sent a 1xx; bit 4 + i: it is over: answered for good, out of reach, or taken back */
+	uint32_t refused : 8;           /* the best of those of failover-codes that were passed over, less SIP_REFUSED_AT; 0: none */
 	uint32_t born, tried, again;    /* when it came, when the current attempt began (or CANCEL followed it), when that is repeated: ms, the low 32 bits */
 };
 _Static_assert(sizeof(struct sip_hold) == HF_HOLD_STATE, "hold");
@@ -53,6 +54,19 @@ enum {
 
 static inline uint32_t sip_ms_since(const struct sip_step *s, uint32_t then) { return (uint32_t)s->ctx->now_ms - then; }
 static inline uint32_t sip_ms_left(const struct sip_step *s, uint32_t then, uint64_t ms) { return sip_ms_since(s, then) < ms ? (uint32_t)ms - sip_ms_since(s, then) : 0; }
+
+/* Which of several answers is to go up: 6xx, else one of the lower class (RFC 3261 16.7 step 6). 0 comes behind all. */
+enum { SIP_REFUSED_AT = 399 };
+static inline unsigned sip_answer_rank(unsigned status) { return status >= 600 ? 0 : status ? status / 100 : 9; }
+static inline unsigned sip_held_refused(const struct sip_hold *h) { return h->refused ? h->refused + SIP_REFUSED_AT : 0; }
+
+static inline void sip_held_refuse(struct sip_hold *h, unsigned status)
+{
+	if (status == 503 || status == 401 || status == 407) /* 503 would speak of us, and a challenge is none without the server's words */
+		status = 500;
+	if (sip_answer_rank(status) < sip_answer_rank(sip_held_refused(h)))
+		h->refused = (status < SIP_REFUSED_AT + 256 ? status : 600) - SIP_REFUSED_AT; /* who counts what nobody knows has its class */
+}
 
 static inline bool sip_held_outward(const struct sip_hold *h) { return h->n == 0; }
 static inline unsigned sip_held_current(const struct sip_hold *h) { return h->n - 1u; }
@@ -110,6 +124,11 @@ void sip_held_give_up(struct sip_step *s, struct sip_hold *h, struct sip_step *r
 bool sip_held_ask_next(struct sip_step *s, struct sip_hold *h, struct sip_turn *t);
 /* The answer s->p of attempt i goes to the client, as the last word. */
 void sip_held_relay(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf, int i);
+/* The answer s->p goes no further; its server is told that it has arrived. r: the request, NULL: no room for it. */
+void sip_held_absorb(struct sip_step *s, const struct sip_hold *h, struct sip_step *r, uint32_t server);
+/* The answer s->p could have been made good by another server, and there is none: it goes up, or a better one that was passed over before, in our words.
+ * r NULL: no room for those. */
+void sip_held_last(struct sip_step *s, struct sip_hold *h, struct sip_step *r, const struct sip_hf *hf);
 
 /* ---- react.c: the events ---- */
 

@@ -153,9 +153,7 @@ static void absorb(struct sip_step *s, const struct sip_hold *h, const struct si
 {
 	struct sip_step r;
 
-	if (h->flags & SIP_H_INVITE)
-		sip_send_ack(s, sip_held_read(s, &r) ? &r : NULL, hf->server);
-	sip_drop(s, SIP_R_ABSORBED);
+	sip_held_absorb(s, h, h->flags & SIP_H_INVITE && sip_held_read(s, &r) ? &r : NULL, hf->server);
 }
 
 static bool next_for(struct sip_step *s, struct sip_hold *h, const struct sip_hf *hf)
@@ -175,6 +173,7 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *state, const struct si
 	bool fails = sip_codes_have(&s->conf->failover_codes, status);
 	struct sip_hold h = *state;
 	int i = sip_held_attempt(&h, hf->server);
+	struct sip_step r;
 
 	if (status < 300) {
 		answer_success(s, &h, hf, i);
@@ -188,7 +187,7 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *state, const struct si
 	}
 	sip_held_end(&h, (unsigned)i);
 	if (fails)
-		h.flags |= SIP_H_REFUSED;
+		sip_held_refuse(&h, status);
 	if (h.done || (fails && (unsigned)i != sip_held_current(&h))) {
 		absorb(s, &h, hf);
 		sip_held_keep(s, &h, h.done ? SIP_LIMIT_MS : sip_held_next_ms(s, &h));
@@ -196,7 +195,7 @@ void sip_hold_answer(struct sip_step *s, struct sip_hold *state, const struct si
 	}
 	if (fails && next_for(s, &h, hf))
 		return;
-	sip_held_relay(s, &h, hf, i);
+	sip_held_last(s, &h, fails && sip_held_read(s, &r) ? &r : NULL, hf);
 	sip_held_finish(s, &h);
 }
 
@@ -327,8 +326,10 @@ void sip_hold_wake(struct sip_step *s, struct sip_hold *state)
 		return; /* its time is over */
 	if (sip_ms_since(s, h.born) >= SIP_LIMIT_MS && !sip_held_rang(&h, sip_held_current(&h))) {
 		if (h.flags & SIP_H_INVITE) { /* never 408 to another request (RFC 4320 4.2) */
-			sip_held_end_entry(s, &h, &t->request, SIP_DONE_TIMEOUT); /* also behind a 503, as the lower class (16.7 step 6) */
-			sip_held_answer(&h, &t->request, SIP_DONE_TIMEOUT);
+			uint8_t done = sip_answer_rank(sip_held_refused(&h)) <= sip_answer_rank(408) ? SIP_DONE_REFUSED : SIP_DONE_TIMEOUT;
+
+			sip_held_end_entry(s, &h, &t->request, done);
+			sip_held_answer(&h, &t->request, done);
 			sip_held_keep(s, &h, SIP_LIMIT_MS);
 		}
 	} else if (sip_held_rang(&h, sip_held_current(&h))) {

@@ -246,11 +246,16 @@ static void b69_of_two(void **state)
 	static const struct { const char *codes, *one, *two, *told; } rows[] = {
 		{"503", "486 Busy", NULL, "486 "}, {"503", "401 Who", NULL, "401 "}, {"503", "503 Full", "486 Busy", "486 "}, {"503", "503 Full", "401 Who", "401 "},
 		{"503", "503 Full", "603 Decline", "603 "}, {"503", "503 Full", "503 Full", "500 "}, {"503", "503 Full", "", "408 "}, {"503", "", "503 Full", "500 "},
-		{"503", "", "", "408 "}, {"480", "503 Full", NULL, "500 "}};
+		{"503", "", "", "408 "}, {"480", "503 Full", NULL, "500 "},
+		{"404 503", "404 Not Here", "503 Full", "404 Refused By All"}, {"404 503", "503 Full", "404 Not Here", "404 Not Here"}, {"404 503", "404 Not Here", "", "404 Refused By All"},
+		{"500 503 600", "600 Busy", "500 Down", "600 Refused By All"}, {"500 503 603", "500 Down", "603 No", "603 No"}, {"404 480", "404 Not Here", "480 Away", "480 Away"},
+		{"401 503", "401 Who", "503 Full", "500 "}, {"401 503", "503 Full", "401 Who", "401 Who"}};
 
 	(void)state;
 	h.k.conf.max_attempts = 2;
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool ours;
+
 		kit_custom(&h.k, "failover-codes", rows[i].codes);
 		h.on = false;
 		invite();
@@ -268,9 +273,40 @@ static void b69_of_two(void **state)
 				hk_wake(&h, 33000);
 			}
 		}
-		assert_int_equal(h.n_sent, 1);
-		hk_told(&h, 0, rows[i].told);
+		ours = strstr(rows[i].told, "Refused By All") != NULL;
+		hk_told(&h, h.n_sent - 1, rows[i].told);
+		assert_int_equal(h.n_sent, ours && *rows[i].two ? 2 : 1);
+		if (h.n_sent == 2)
+			hk_went(&h, 0, 1, "ACK "); /* of the answer that is not passed on */
+		if (ours) {
+			assert_int_equal(h.learnt[h.n_learnt - 1].learn.life, HF_LIFE_LINGER);
+			hk_feed(&h, 33100, ALICE, request("INVITE"));
+			assert_int_equal(h.n_sent, 1);
+			hk_told(&h, 0, rows[i].told);
+			hk_feed(&h, 33200, ALICE, kit_request((struct kit_request){.method = "ACK", .to_tag = "x"}));
+			assert_int_equal(h.n_sent, 0);
+		}
 	}
+}
+
+/* The best is the second of three, and that there is no fourth is known only when it is asked for. Fails when no_next relays what came last. */
+static void b69_of_three(void **state)
+{
+	(void)state;
+	h.k.conf.max_attempts = 4;
+	kit_custom(&h.k, "failover-codes", "480 500 503");
+	invite();
+	hk_feed(&h, 1100, PBX(1), hk_answer(&h, first, "500 Down"));
+	save(second, h.n_sent - 1);
+	hk_feed(&h, 1200, PBX(2), hk_answer(&h, second, "480 Away"));
+	save(second, h.n_sent - 1);
+	hk_feed(&h, 1300, PBX(3), hk_answer(&h, second, "503 Full"));
+	assert_int_equal(h.n_sent, 2);
+	hk_went(&h, 0, 2, "ACK ");
+	hk_told(&h, 1, "480 Refused By All" CRLF);
+	hk_feed(&h, 1400, PBX(3), hk_answer(&h, second, "503 Full")); /* its ACK was lost */
+	assert_int_equal(h.n_sent, 1);
+	hk_went(&h, 0, 2, "ACK ");
 }
 
 /* All refuse: the last 503 goes up as 500, and its ACK is the client's. 486 goes up at once. Fails without the second status of relay. */
@@ -668,6 +704,14 @@ static void refused_and_out_of_reach(void **state)
 	h.down[1] = h.down[2] = true;
 	hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, "503 Full"));
 	hk_told(&h, h.n_sent - 1, "500 ");
+	kit_custom(&h.k, "failover-codes", "401 404");
+	for (unsigned i = 0; i < 2; i++) {
+		h.on = h.down[1] = h.down[2] = false;
+		invite();
+		h.down[1] = h.down[2] = true;
+		hk_feed(&h, 1200, PBX(1), hk_answer(&h, first, i ? "401 Who" : "404 Not Here"));
+		hk_told(&h, h.n_sent - 1, i ? "500 " : "404 Refused By All" CRLF);
+	}
 }
 
 /* What had been taken and came back, as it went out. Fails without the note of back.c. */
@@ -880,7 +924,7 @@ static void lost_and_out_of_reach(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_of_two), T(b69_best_answer),
+		T(held_and_repeated), T(not_held), T(repeated_behind_its_end), T(silence), T(silence_of_others), T(trying_is_life), T(bound_stays), T(named_dialog_stays), T(b141_refused_by_one), T(ack_in_full), T(b69_of_two), T(b69_of_three), T(b69_best_answer),
 		T(ringing_stays), T(others_refused), T(b105_refused_with_500), T(b141_bounded), T(b108_cancel_before_an_answer), T(b108_no_attempt_behind_cancel), T(cancel_while_ringing), T(b63_cancel_three_times), T(dead_behind_cancel), T(cancel_without_the_copy),
 		T(cancel_too_late), T(late_200), T(two_200s), T(connection_lost), T(lost_and_out_of_reach), T(told_late), T(late_180), T(late_486), T(late_503), T(out_of_reach), T(refused_and_out_of_reach), T(came_back), T(from_a_connection), T(repeated_in_the_end),
 		T(nobody_holds_it), T(answered_over_a_restart), T(refused_over_a_restart), T(firm_meanwhile), T(another_method), T(every_allocation_failing)};
