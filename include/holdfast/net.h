@@ -30,8 +30,8 @@ enum hf_err hf_net_publish(struct hf_net *net, struct hf_snapshot *s, struct hf_
 enum hf_err hf_net_start(struct hf_net *net) HF_MUST_USE;
 /* Sessions that have ended are told there, a line of JSON each, while it is wanted (before hf_net_start; it outlives net). */
 void hf_net_session_log(struct hf_net *net, struct hf_lines *lines);
-/* Compares our clock with the system's, which may have been set: once a second, for what is signed until a time. */
-void hf_net_clock(struct hf_net *net);
+/* Once a second: compares our clock with the system's, which may have been set, for what is signed until a time; and says in the log which tables fill. */
+void hf_net_second(struct hf_net *net);
 /* Servers have become off: flows that are at one end, with reason server-off. */
 void hf_net_end_off(struct hf_net *net);
 /* Stops workers, ends flows with reason shutdown, frees everything. */

@@ -81,7 +81,7 @@ static void step(void *arg)
 		u->swept_ms = now;
 	if (reap_now) {
 		u->reaped_ms = now;
-		hf_net_clock(u->g->net);
+		hf_net_second(u->g->net);
 	}
 	hf_timer_set(u->timer, more ? CHANGING_MS : REST_MS);
 }

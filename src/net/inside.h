@@ -47,6 +47,7 @@ struct pool_rt {
 	struct hf_engine *engine;
 	struct hf_engine_conf made_of;
 	bool published;             /* a snapshot in force has had it */
+	uint8_t filled;             /* what the log has said of that (lasting_heed) */
 	struct hf_region region;
 	struct keeping *keeping;    /* NULL: it has no copy on disk */
 	struct member_rt *members;  /* HF_SERVERS_MAX + 1, by id */
@@ -76,6 +77,7 @@ struct hf_engine_conf lasting_engine_conf(const struct hf_net *net, const struct
 struct pool_rt *lasting_pool(struct hf_net *net, const struct hf_conf *conf, const struct hf_conf_pool *c, struct hf_writer *why);
 void lasting_published(struct hf_net *net, struct pool_rt *rt);
 void lasting_forget_unpublished(struct hf_net *net); /* pools of configurations that were refused */
+void lasting_heed(struct hf_net *net); /* says which tables fill */
 void lasting_free_pools(struct hf_net *net);
 
 /* ---- listeners.c ---- */

@@ -198,6 +198,33 @@ void lasting_forget_unpublished(struct hf_net *net)
 		}
 }
 
+/* A table that fills is said while there is time to do something, and when it is full, each once until it has been half empty. */
+static void heed(struct pool_rt *rt)
+{
+	static const struct {
+		const char *event, *note;
+	} say[] = {
+		[1] = {"table-fills", "three quarters are in use, and max-entries-source holds from here"},
+		[2] = {"table-full", "sessions that begin are not remembered, and go where the hash alone says"},
+	};
+	struct hf_engine_counts c;
+	uint8_t now;
+
+	hf_engine_counts(rt->engine, &c);
+	now = c.entries >= c.max_entries ? 2 : c.entries >= c.max_entries - c.max_entries / 4 ? 1 : 0;
+	if (now > rt->filled)
+		hf_log(HF_LOG_WARN, "event=%s pool=%s entries=%llu max-entries=%u note=\"%s: raise max-entries, which takes a restart\"", say[now].event, rt->name,
+			(unsigned long long)c.entries, c.max_entries, say[now].note);
+	if (now > rt->filled || c.entries < c.max_entries / 2)
+		rt->filled = now;
+}
+
+void lasting_heed(struct hf_net *net)
+{
+	for (unsigned i = 0; i < net->n_pools; i++)
+		heed(net->pools[i]);
+}
+
 void lasting_free_pools(struct hf_net *net)
 {
 	for (unsigned i = 0; i < net->n_pools; i++)

@@ -76,6 +76,8 @@ static void free_all(struct hf_net *net)
 	free(net);
 }
 
+static void look_at_clock(struct hf_net *net) { atomic_store_explicit(&net->unix_less_ms, hf_clock_unix_ms() - hf_clock_ms(), memory_order_relaxed); }
+
 struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, unsigned workers, size_t letter_box)
 {
 	struct hf_net *net = calloc(1, sizeof *net);
@@ -86,7 +88,7 @@ struct hf_net *hf_net_new(struct hf_loop *control, const struct hf_site *site, u
 	net->control = control;
 	net->site = *site;
 	hf_random(net->tls_keys, sizeof net->tls_keys);
-	hf_net_clock(net);
+	look_at_clock(net);
 	net->letter_box = letter_box < BOX_MIN ? BOX_MIN : letter_box;
 	net->receipt_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	net->receipt = net->receipt_fd >= 0 ? hf_watch_new(control, net->receipt_fd, HF_READ, receipt, net) : NULL;
@@ -143,7 +145,11 @@ void hf_net_session_log(struct hf_net *net, struct hf_lines *lines)
 	hf_timer_set(net->tales_sweep, SWEEP_MS);
 }
 
-void hf_net_clock(struct hf_net *net) { atomic_store_explicit(&net->unix_less_ms, hf_clock_unix_ms() - hf_clock_ms(), memory_order_relaxed); }
+void hf_net_second(struct hf_net *net)
+{
+	look_at_clock(net);
+	lasting_heed(net);
+}
 
 void hf_net_end_off(struct hf_net *net)
 {

@@ -141,11 +141,18 @@ def full(s):
     for name, pool, reason in (("gw-full", "max-entries = 40\nmax-entries-source = off", "entries-full"), ("gw-quota", "max-entries = 40\nmax-entries-source = 5", "entry-quota")):
         g = s.gateway(s.ini_gateway(name) + s.ini_sip([a, b], f"probe = none\nload-factor = 1\n{pool}"), name=name)
         phones = s.phones(g, name=f"phones-{name}")
+        if name == "gw-full":
+            s.all_home(phones.ask("call 32"), "calls that leave room")
+            until("the log says that the table fills", lambda: g.text().count("event=table-fills"), 10)
+            equal(g.text().count("event=table-full"), 0, "it is not full yet")
         s.all_home(phones.ask("call 200"), f"{reason}: calls")
         s.all_home(phones.ask("ask all"), f"{reason}: what follows")
         check(g.drops().get(reason, 0) >= 50, reason, g.drops())
         pools = g.status()["pools"]
         check(pools[0]["entries"] <= 40, "entries:", pools)
+        if name == "gw-full":
+            until("the log says that it is", lambda: g.text().count("event=table-full"), 10)
+            equal(g.text().count("event=table-fills"), 1, "what was said is not said again")
         s.all_home(phones.ask("bye all"), f"{reason}: hanging up")
         phones.end()
         g.stop()
