@@ -339,6 +339,12 @@ static void test_cut_names(void **state)
 	kit_end(k);
 	assert_true(learnt(k, weak)->learn.life == HF_LIFE_CLOSE && learnt(k, weak)->learn.flags == 0);
 	forget(k);
+	ask_for(k, "192.0.2.51:1", USER("Annelies@corp.example")); /* what no host has confirmed has one name, and that ends */
+	kit_choice(k, H1, HF_WHY_HOME);
+	kit_server(k, "0300000b 06800000000000", false);
+	kit_end(k);
+	assert_true(k->acts.n == 1 && learnt(k, name) && !learnt(k, weak));
+	forget(k);
 	assert_true(ask_for(k, "192.0.2.51:1", USER("CORP\\Anne"))->key.fp == weak);
 	forget(k);
 	q = ask_for(k, "192.0.2.51:1", USER("anne")); /* whole in nine octets: from wherever */
@@ -455,7 +461,7 @@ static void r33_address_token(void **state)
 
 	(void)state;
 	assert_true(q->hint_why == HF_WHY_TOKEN && q->hint_addr.port == 3389 && memcmp(q->hint_addr.ip, "\x0a\x14\x1e\x28", 4) == 0);
-	assert_true(q->life == HF_LIFE_NONE && q->key.fp == fp(k, "source", "192.0.2.51"));
+	assert_true(q->life == HF_LIFE_NONE && q->key.fp == fp(k, "source", "192.0.2.51") && !q->refs[0].fp && !q->refs[1].fp);
 	kit_choice(k, H2, HF_WHY_TOKEN);
 	a = learnt(k, token);
 	assert_true(a && a->learn.life == HF_LIFE_OPEN && a->learn.server == H2 && a->learn.flags == (HF_BOND | HF_COUNTED | HF_TENTATIVE));

@@ -86,6 +86,7 @@ static void direct(void **state)
 
 	(void)state;
 	k->conf.direct_tls = RDP_DIRECT_SOURCE;
+	k->conf.require = RDP_REQUIRE_NLA; /* of which nothing can be seen here: not judged */
 	assert_true(kit_ask(k, h)->key.fp == source);
 	kit_choice(k, H1, HF_WHY_HOME);
 	kit_server(k, "16", false);
@@ -114,7 +115,7 @@ static void r16_require(void **state)
 	static const struct { uint64_t require; const char *variable; int code; } rows[] = {
 		{RDP_REQUIRE_NLA, "01000800 01000000", 5}, {RDP_REQUIRE_NLA, "01000800 00000000", 5}, {RDP_REQUIRE_NLA, "01000800 0b000000", 0}, {RDP_REQUIRE_NLA, "01000800 08000000", 0},
 		{RDP_REQUIRE_NLA, "01000800 04000000", 0}, {RDP_REQUIRE_NLA, "01000800 10000000", 0}, {RDP_REQUIRE_TLS, "01000800 00000000", 1}, {RDP_REQUIRE_TLS, "01000800 01000000", 0},
-		{RDP_REQUIRE_TLS, "01000800 02000000", 0}, {RDP_REQUIRE_TLS, "", -1}, {RDP_REQUIRE_NLA, "", -1}, {RDP_REQUIRE_ANY, "", 0}, {RDP_REQUIRE_ANY, "01000800 00000000", 0},
+		{RDP_REQUIRE_TLS, "01000800 02000000", 0}, {RDP_REQUIRE_TLS, "01000800 04000000", 0}, {RDP_REQUIRE_TLS, "01000800 08000000", 0}, {RDP_REQUIRE_TLS, "01000800 10000000", 0}, {RDP_REQUIRE_TLS, "", -1}, {RDP_REQUIRE_NLA, "", -1}, {RDP_REQUIRE_ANY, "", 0}, {RDP_REQUIRE_ANY, "01000800 00000000", 0},
 	};
 	struct kit *k = kit_new();
 

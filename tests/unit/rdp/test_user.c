@@ -141,6 +141,8 @@ static void test_tokens(void **state)
 		{"Cookie: msts=0x1.0x2.0000", TOKEN_TEXT, NULL},
 		{"Cookie: msts=127.0.0.1:22", TOKEN_TEXT, NULL},
 		{"Cookie: msts=", TOKEN_TEXT, NULL},
+		{"Cookie: msts=hf1.x", TOKEN_SIGNED, NULL},
+		{"Cookie: msts=HF1.x", TOKEN_TEXT, NULL}, /* ours is as it was written */
 		{"Cookie: msts=2915407823", TOKEN_NUMBER, NULL},
 		{"Cookie: msts=4294967296", TOKEN_TEXT, NULL},
 		{"tsv://MS Terminal Services Plugin.1.Sales", TOKEN_COLLECTION, NULL},
