@@ -85,6 +85,7 @@ def b20_b21_own_sockets(s):
                 check(name == source if kind == "udp" else name.split(":")[0] == source.split(":")[0], "it came from", source, what)
                 check(f"{kind}://{name}" in g.uris["calls"], "nobody listens there,", what)
                 check(f"@{name};" in routes[0] and (";transport=tcp;" in routes[0]) == (kind == "tcp"), "the first Record-Route,", what)
+                equal(name.split(":")[0], at.split(":")[0], f"the address, though both have a listener of each transport, {what}; it")
                 check(f"@{at};" in routes[-1] and len(routes) == (1 if f"{kind}://{name}" == uri else 2), "the last Record-Route,", what)
                 say(answer(data, 200))
                 equal(Message(c.recv(65535)).code, 200, what)
