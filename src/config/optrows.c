@@ -327,7 +327,7 @@ static const struct hf_option pool[] = {
 	{"slots", HF_OPT_UINT, IN_BOTH, HF_RELOAD_RESTART, .min = 16, .max = 20, .unit = "bits", .dflt = "16", AT(hf_conf_pool, slots),
 		.help = "Two to this power is the count of slots that keys fall into; the same in all gateways."},
 	{"max-entries", HF_OPT_UINT, HF_IN_POOL, HF_RELOAD_RESTART, .min = 1, .max = ENTRIES_MAX, .unit = "entries", .dflt = "1048576", AT(hf_conf_pool, max_entries),
-		.help = "Sessions that can be remembered; their memory is taken at the start. Beyond it sessions are answered by the hash, and confirmed ones take the place of unconfirmed ones."},
+		.help = "Sessions that can be remembered; their memory is taken at the start. Beyond it sessions are answered by the hash, and confirmed ones take the place of unconfirmed ones; the log says when three quarters are in use, and when all are."},
 	{"max-entries-source", HF_OPT_CUSTOM, HF_IN_POOL, HF_RELOAD_LIVE, .unit = "auto | off | 1..268435456 entries", .dflt = "auto", AT(hf_conf_pool, source_entries), .read = read_source_entries,
 		.help = "Once three quarters of max-entries are in use: sessions of one source address (IPv6: a /64) that are remembered in 32 s, so that a flood of made-up keys leaves "
 			"room for others; what is beyond is answered by the hash. auto: a quarter of max-entries, more than a busy trunk opens; off: no limit."},
