@@ -114,7 +114,7 @@ const struct hf_listener_info *sip_listener_named(const struct sip_step *s, cons
 			continue;
 		if (l->advertise.n ? advertised(l, u->host, a.port) : literal && hf_addr_eq(&l->addr, &a))
 			return l;
-		if (l->advertise.n || !literal || !l->wildcard || l->addr.family != a.family || l->addr.port != a.port)
+		if (l->advertise.n || !literal || !l->wildcard || l->addr.family != a.family || l->addr.port != a.port || !sip_own_addr(s, &a))
 			continue;
 		*local = a;
 		return l;

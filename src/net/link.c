@@ -36,14 +36,14 @@ static struct hf_addr from_of(const struct hf_listener_info *out, const struct h
 	return out && !out->wildcard && out->addr.family == to->family ? out->addr : (struct hf_addr){0};
 }
 
-/* from NULL: whatever address it leaves from */
+/* from NULL: one that is open, whatever address it leaves from */
 static struct flow *find(struct worker *w, const struct snap_service *s, const struct link_to *to, const struct hf_addr *from)
 {
 	uint32_t identity = layers_identity(s->pool, host_of(to), to->transport);
 
 	for (struct flow *f = *bucket_of(w->links, s->rt->id, &to->addr, to->index); f; f = f->stream->next_link)
 		if (f->service == s->rt->id && f->stream->index == to->index && f->transport == to->transport && f->stream->identity == identity &&
-		    (!from || memcmp(f->stream->from, from->ip, sizeof from->ip) == 0) && hf_addr_eq(&f->source, &to->addr) && !f->end && !f->side[HF_CLIENT].eof)
+		    (from ? memcmp(f->stream->from, from->ip, sizeof from->ip) == 0 : f->phase == PHASE_MESSAGES) && hf_addr_eq(&f->source, &to->addr) && !f->end && !f->side[HF_CLIENT].eof)
 			return f;
 	return NULL;
 }
@@ -111,9 +111,7 @@ static struct flow *make(struct worker *w, const struct snap_service *s, const s
 
 struct flow *link_open(struct worker *w, const struct snap_service *s, const struct link_to *to)
 {
-	struct flow *f = find(w, s, to, NULL);
-
-	return f && f->phase == PHASE_MESSAGES ? f : NULL;
+	return find(w, s, to, NULL);
 }
 
 struct flow *link_to(struct worker *w, const struct snap_service *s, const struct hf_listener_info *out, const struct link_to *to)

@@ -30,7 +30,7 @@ static void step(struct hf_ctx *ctx, const struct hf_event *ev, struct hf_acts *
 	a->send.base = ev->bytes;
 	a->send.addr = target;
 	a->send.transport = over;
-	a->send.if_open = if_open;
+	a->send.if_open = if_open || ev->bytes.p[0] == '!';
 }
 
 static int up(void **state)
@@ -111,6 +111,31 @@ static void if_it_is_open(void **state)
 	close(phone);
 	close(speaker);
 	close(place);
+}
+
+/* One that is open is found behind one to the same place that is being dialled, from another address of ours. Fails when the first in the list decides. */
+static void open_behind_one_that_is_dialled(void **state)
+{
+	int speaker = rig_client(), place, other;
+
+	(void)state;
+	target = sock_local(rig.host);
+	rig_say(speaker, "one\n");
+	place = rig_accept();
+	rig_hear(place, "one\n");
+	assert_true(rig_flow(1)->stream->link && rig_flow(1)->phase == PHASE_MESSAGES);
+	rig_flow(1)->stream->from[0] = 9;
+	rig_say(speaker, "two\n");
+	other = rig_accept();
+	rig_hear(other, "two\n");
+	rig_flow(2)->phase = PHASE_LINKING; /* as it was a moment ago */
+	rig_say(speaker, "!\n");
+	rig_hear(place, "!\n");
+	rig_flow(2)->phase = PHASE_MESSAGES;
+	assert_int_equal(fails, 0);
+	close(speaker);
+	close(place);
+	close(other);
 }
 
 /* It was open on another worker, and is gone when the letter arrives there: the message comes back, and nobody is dialled. Fails when send_flow posts
@@ -212,7 +237,7 @@ static void behind_a_balancer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(if_it_is_open), cmocka_unit_test_setup_teardown(gone_elsewhere, up_two, down_two), T(of_its_kind), T(one_list), T(behind_a_balancer)};
+	const struct CMUnitTest tests[] = {T(by_its_own_connection), T(if_it_is_open), T(open_behind_one_that_is_dialled), cmocka_unit_test_setup_teardown(gone_elsewhere, up_two, down_two), T(of_its_kind), T(one_list), T(behind_a_balancer)};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,11 @@ static void b20_each_side_by_its_own(void **state)
 		snprintf(via, sizeof via, "Via: SIP/2.0/UDP %s;branch=", rows[i].local);
 		assert_true(kit_says(&k, via) && !kit_says(&k, CRLF "Route:"));
 	}
+	memcpy(strstr(callees, "192.0.2.4:5090"), "192.0.2.9:5090", 14); /* the token is ours and the address, which anybody may write there, is not */
+	kit_feed(&k, "192.0.2.101:5060", kit_request((struct kit_request){.method = "BYE", .uri = "sip:alice@192.0.2.51", .from_tag = "b1", .to_tag = "a1", .extra = callees}));
+	kit_sent_to(&k, HF_TO_NEXT_HOP, "192.0.2.51:5060");
+	assert_false(kit_says(&k, "192.0.2.9"));
+	assert_false(hf_addr_ip_eq(&k.send.local, &(struct hf_addr){.family = 4, .ip = {192, 0, 2, 9}}));
 }
 
 /* What the operator advertises stands in Via and Record-Route, with a port. */
