@@ -12,7 +12,7 @@ static unsigned fits(const struct hf_listener_info *l, const struct hf_addr *to,
 {
 	if (l->addr.family != to->family || hf_transport_is_web(l->transport) || (l->transport != t && !hf_transport_is_stream(t)))
 		return 0; /* a datagram leaves through its listener's socket; no server comes by WebSocket */
-	return 1 + (in && hf_addr_ip_eq(&l->addr, &in->addr)) + 2 * (l == in) + 4 * (l->transport == t) + 8 * l->inside;
+	return 1 + (l == in ? 3 : in && hf_addr_ip_eq(&l->addr, &in->addr)) + 4 * (l->transport == t) + 8 * l->inside;
 }
 
 /* The listener whose socket sends to an address, or that takes what comes back: one that faces the servers if there is any, then one of
