@@ -204,7 +204,7 @@ static void heed(struct pool_rt *rt)
 	static const struct {
 		const char *event, *note;
 	} say[] = {
-		[1] = {"table-fills", "three quarters are in use, and max-entries-source holds from here"},
+		[1] = {"table-fills", "three quarters are in use"},
 		[2] = {"table-full", "sessions that begin are not remembered, and go where the hash alone says"},
 	};
 	struct hf_engine_counts c;

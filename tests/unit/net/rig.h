@@ -187,6 +187,15 @@ static inline int rig_accept(void)
 
 static inline void rig_say(int fd, const char *text) { assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text)); }
 
+static inline int rig_option(int fd, int level, int name)
+{
+	int v = -1;
+	socklen_t n = sizeof v;
+
+	assert_int_equal(getsockopt(fd, level, name, &v, &n), 0);
+	return v;
+}
+
 /* Waits for exactly `text`. */
 static inline void rig_hear(int fd, const char *text)
 {

@@ -161,15 +161,6 @@ static void server_off(void **state)
 	close(waits);
 }
 
-static int option(int fd, int level, int name)
-{
-	int v = -1;
-	socklen_t n = sizeof v;
-
-	assert_int_equal(getsockopt(fd, level, name, &v, &n), 0);
-	return v;
-}
-
 /* Both ends of a relay are asked whether they are there, as often as the pool says. Fails when the listener's options are not the pool's, or tune sets
  * others. */
 static void kept_alive(void **state)
@@ -192,10 +183,10 @@ static void kept_alive(void **state)
 		f = flow_find(rig.w, 0, i + 1);
 		assert_non_null(f);
 		for (int k = 0; k < 2; k++) {
-			assert_int_equal(option(f->side[k].fd, SOL_SOCKET, SO_KEEPALIVE), rows[i].on);
-			assert_int_equal(option(f->side[k].fd, IPPROTO_TCP, TCP_NODELAY), 1);
+			assert_int_equal(rig_option(f->side[k].fd, SOL_SOCKET, SO_KEEPALIVE), rows[i].on);
+			assert_int_equal(rig_option(f->side[k].fd, IPPROTO_TCP, TCP_NODELAY), 1);
 			if (rows[i].on)
-				assert_true(option(f->side[k].fd, IPPROTO_TCP, TCP_KEEPIDLE) == rows[i].idle && option(f->side[k].fd, IPPROTO_TCP, TCP_KEEPINTVL) == rows[i].each);
+				assert_true(rig_option(f->side[k].fd, IPPROTO_TCP, TCP_KEEPIDLE) == rows[i].idle && rig_option(f->side[k].fd, IPPROTO_TCP, TCP_KEEPINTVL) == rows[i].each);
 		}
 		close(s);
 		close(c);

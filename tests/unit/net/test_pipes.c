@@ -172,15 +172,6 @@ static void bulk_outlasts_a_lull(void **state)
 	RIG_UNTIL(rig_open() == 0);
 }
 
-static int option(int fd, int level, int name)
-{
-	int v = -1;
-	socklen_t n = sizeof v;
-
-	assert_int_equal(getsockopt(fd, level, name, &v, &n), 0);
-	return v;
-}
-
 /* Who begins to send much behind an exchange, which the system takes for a talk whose acknowledgements may wait for an answer, has them at once;
  * else his first window full stands still for up to 40 ms. Fails when judge() does not say so. */
 static void bulk_is_acknowledged_at_once(void **state)
@@ -192,7 +183,7 @@ static void bulk_is_acknowledged_at_once(void **state)
 	assert_int_equal(setsockopt(from->fd, IPPROTO_TCP, TCP_QUICKACK, &no, sizeof no), 0); /* as sock_dial leaves it, whatever came since */
 	assert_true(send(s, block, sizeof block, MSG_NOSIGNAL) > 0);
 	RIG_UNTIL(from->bulk);
-	assert_int_equal(option(from->fd, IPPROTO_TCP, TCP_QUICKACK), 1);
+	assert_int_equal(rig_option(from->fd, IPPROTO_TCP, TCP_QUICKACK), 1);
 	close(c);
 	close(s);
 	RIG_UNTIL(rig_open() == 0);
@@ -200,7 +191,7 @@ static void bulk_is_acknowledged_at_once(void **state)
 
 static bool tuned(int fd)
 {
-	return option(fd, IPPROTO_TCP, TCP_NODELAY) > 0 && option(fd, SOL_SOCKET, SO_KEEPALIVE) > 0;
+	return rig_option(fd, IPPROTO_TCP, TCP_NODELAY) > 0 && rig_option(fd, SOL_SOCKET, SO_KEEPALIVE) > 0;
 }
 
 /* Long sessions are kept alive and not delayed, on both ends; a connection that ends behind its opening does without the calls. Fails when
