@@ -27,7 +27,7 @@ def rounds(g, host, name, n, most, **k):
     raise Skip("this machine stalls all the time")
 
 
-def round_trip(g, host, user, talks=True, lasts=0.3):
+def round_trip(g, host, user, talks=True, lasts=0.6):
     """one leg: what the gateway or the host answers; the host ends it, as one that has redirected does"""
     c = connect(g)
     c.sendall(request(user))
@@ -40,7 +40,7 @@ def round_trip(g, host, user, talks=True, lasts=0.3):
     for a, b in ((c, h), (h, c)) if talks else ():
         a.sendall(bytes(2000))
         exactly(b, 2000)
-    while time.monotonic() - begin < lasts:                 # what a logon takes
+    while time.monotonic() - begin < lasts:                 # what a logon takes; thrice what is a round at least
         time.sleep(0.05)
     h.close()
     equal(ended(c), "eof", "the end of a leg")

@@ -7,7 +7,7 @@ count. Exit 1 when one failed.
 --again, for machines that stall a process for seconds: a scenario that failed is asked once more, alone, when the others have ended. Its first
 failure is printed whole, as `first NAME`, and the count names it. Not asked again: one whose gateway crashed or complained of itself, and any
 when more than two failed."""
-import argparse, concurrent.futures, glob, importlib.util, os, signal, subprocess, sys, time, traceback
+import argparse, concurrent.futures, glob, importlib.util, os, signal, subprocess, sys, textwrap, time, traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -75,11 +75,12 @@ def timed(name):
             out, _ = p.communicate()
         out += f"  not done within {limit:g} s\n"
     seconds = time.monotonic() - begin
+    text = textwrap.indent(out.rstrip(), "  ")              # a line that begins like a verdict is ours alone
     if p.returncode == SKIPPED:
-        return "skip", f"skip {name}: {out.strip()}"
+        return "skip", f"skip {name}: {text.strip()}"
     if p.returncode == 0:
-        return "ok", f"ok {name} ({seconds:.1f} s){'' if not out.strip() else ': ' + out.strip()}"
-    return "FAIL, grave" if p.returncode == GRAVE else "FAIL", f"FAIL {name} ({seconds:.1f} s)\n{out.rstrip()}"
+        return "ok", f"ok {name} ({seconds:.1f} s){'' if not text.strip() else ': ' + text.strip()}"
+    return "FAIL, grave" if p.returncode == GRAVE else "FAIL", f"FAIL {name} ({seconds:.1f} s)\n{text}"
 
 
 def all_of(todo, jobs):
